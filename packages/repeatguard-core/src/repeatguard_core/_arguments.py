@@ -1,0 +1,226 @@
+"""When are two sets of arguments the same? Arguments in, one canonical text out.
+
+Two paths lead to the same text. JSON text is decoded and written again by the standard
+library's C code. What the C code would refuse, or would write less than exactly, goes
+through `_write`, which spells the same values the same way and any other value too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from itertools import chain
+from typing import Final
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+__all__ = ["canonical_arguments"]
+
+_NO_ARGUMENTS: Final = "{}"
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
+
+#: Whole numbers with more digits are written with an exponent. It is the interpreter's
+#: own default limit for int and str conversion, so the C code draws the same line.
+_MAX_PLAIN_DIGITS: Final = 4300
+
+
+def canonical_arguments(arguments: object) -> str:
+    """Bring a call's arguments into one form, so that equal arguments are equal text.
+
+    Keys are sorted at every depth. Numbers go by their value: ``1``, ``1.0`` and ``1e0``
+    are one number, and integers of any size are exact. Strings and the order of lists
+    stay as they are.
+
+    Args:
+        arguments: What the model sent, as JSON text or as the Python value that the text
+            stands for. ``None``, blank text, ``"null"``, ``"{}"`` and an empty mapping all
+            mean that there are no arguments. Text that is not JSON stands for itself,
+            trimmed. Values that JSON does not know (dates, sets, models, any object) are
+            welcome.
+
+    Returns:
+        The canonical text. It is made for comparing, and fit for reading.
+
+    Raises:
+        Nothing, whatever the arguments are.
+
+    Fulfils D2, D3, D4 and D5.
+    """
+    if isinstance(arguments, str):
+        return _canonical_text(arguments.strip())
+    if arguments is None:
+        return _NO_ARGUMENTS
+    try:
+        return _write(arguments)
+    except Exception:  # noqa: BLE001 - user code runs in here (properties, iterators), and D5 says never raise
+        return _describe(arguments)
+
+
+def _canonical_text(text: str) -> str:
+    if not text or text == "null":
+        return _NO_ARGUMENTS
+    try:
+        return _ENCODER.encode(json.loads(text, parse_float=_decode_number))
+    except (json.JSONDecodeError, RecursionError):
+        return text
+    except ValueError:
+        return _canonical_text_with_unwieldy_numbers(text)
+
+
+def _canonical_text_with_unwieldy_numbers(text: str) -> str:
+    try:
+        return _write(json.loads(text, parse_float=_spell_literal, parse_int=_spell_literal))
+    except (ValueError, RecursionError):
+        return text
+
+
+class _Verbatim(str):
+    """Text to write as it stands, where a plain ``str`` is a string to be quoted."""
+
+    __slots__ = ()
+
+
+# --- numbers ---------------------------------------------------------------------------------
+
+
+def _decode_number(literal: str) -> int | float:
+    """Decode a JSON number into one that the C encoder spells canonically, or raise ValueError."""
+    number = float(literal)
+    if repr(number) == literal and not number.is_integer():
+        return number
+    spelling = _spell_literal(literal)
+    return number if repr(number) == spelling else int(spelling)
+
+
+def _spell_literal(literal: str) -> _Verbatim:
+    try:
+        return _spell(Decimal(literal))
+    except InvalidOperation:
+        msg = f"the exponent is beyond what a decimal number can hold: {literal[:40]}"
+        raise ValueError(msg) from None
+
+
+def _spell(number: Decimal) -> _Verbatim:
+    """Spell a finite number. Equal numbers have one spelling, different numbers have two."""
+    sign, coefficient, exponent = number.as_tuple()
+    padded = "".join(map(str, coefficient)).lstrip("0")
+    digits = padded.rstrip("0")
+    zeros = int(exponent) + len(padded) - len(digits)
+    if not digits:
+        return _Verbatim("0")
+    if 0 <= zeros <= _MAX_PLAIN_DIGITS - len(digits):
+        return _Verbatim("-" * sign + digits + "0" * zeros)
+    shortest = repr(float(number))
+    if zeros < 0 and Decimal(shortest) == number:
+        return _Verbatim(shortest)
+    return _Verbatim("-" * sign + f"{digits}e{zeros}")
+
+
+# --- any value -------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _End:
+    """The end of a container. It keeps the container alive, for an id is only unique that long."""
+
+    container: object
+    bracket: str
+
+
+def _write(root: object) -> str:
+    """Write any value in canonical form. Depth is a matter of memory here, never of the stack."""
+    written: list[str] = []
+    pending: list[object] = [root]
+    open_containers: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, _End):
+            open_containers.remove(id(value.container))
+            written.append(value.bracket)
+        elif (scalar := _scalar(value)) is not None:
+            written.append(scalar)
+        elif id(value) in open_containers:
+            written.append("<cycle>")
+        else:
+            start, inside, end = _take_apart(value)
+            written.append(start)
+            open_containers.add(id(value))
+            pending.append(_End(value, end))
+            pending.extend(reversed(inside))
+    return "".join(written)
+
+
+def _scalar(value: object) -> str | None:
+    """Spell a value that JSON knows and that holds no others; None for any other value."""
+    if isinstance(value, _Verbatim):
+        return value
+    if isinstance(value, Enum):
+        return None
+    if value is None or isinstance(value, bool | str):
+        return _ENCODER.encode(value)
+    if isinstance(value, int):
+        return _spell(Decimal(value))
+    if isinstance(value, float):
+        return _spell(Decimal(repr(float(value)))) if math.isfinite(value) else _ENCODER.encode(float(value))
+    return None
+
+
+def _take_apart(value: object) -> tuple[str, list[object], str]:
+    """Split a value into the text before it, what it holds, and the text after it."""
+    if isinstance(value, Mapping):
+        return "{", _members(value), "}"
+    if isinstance(value, list | tuple):
+        return "[", _separate([element] for element in value), "]"
+    if isinstance(value, AbstractSet):
+        return "[", _separate([_Verbatim(text)] for text in sorted(map(_write, value))), "]"
+    return "", [_unwrap(value)], ""
+
+
+def _members(mapping: Mapping[object, object]) -> list[object]:
+    members = [((_key_text(key), type(key).__qualname__), value) for key, value in mapping.items()]
+    members.sort(key=lambda member: member[0])
+    return _separate([_Verbatim(_ENCODER.encode(key) + ":"), value] for (key, _), value in members)
+
+
+def _key_text(key: object) -> str:
+    """Turn a key into a string, which is all that JSON has for keys."""
+    if isinstance(key, str) and not isinstance(key, Enum):
+        return key
+    text = _write(key)
+    return str(json.loads(text)) if text.startswith('"') else text
+
+
+def _separate(groups: Iterable[list[object]]) -> list[object]:
+    """Put a comma between groups of things to write."""
+    comma: object = _Verbatim(",")
+    return list(chain.from_iterable(([comma, *group] if index else group) for index, group in enumerate(groups)))
+
+
+def _unwrap(value: object) -> object:
+    """Put a value that JSON does not know in terms of values that it knows."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, BaseModel):
+        return dict(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Decimal) and value.is_finite():
+        return _spell(value)
+    try:
+        # pydantic would exhaust an iterator, and it is not ours to use up.
+        return _describe(value) if isinstance(value, Iterator) else to_jsonable_python(value, fallback=_describe)
+    except Exception:  # noqa: BLE001 - bytes that are not UTF-8, serializers of the user's that raise
+        return _describe(value)
+
+
+def _describe(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - a user's __repr__ may do anything
+        return object.__repr__(value)

@@ -1,0 +1,164 @@
+"""The chain: how many identical calls in a row there are, and whether a reminder is due.
+
+The rules stand in `TABLE`, a row for each thing that can happen. Nothing in here knows a
+framework, a file, a clock or a word of what the model reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple
+
+from repeatguard_core._arguments import canonical_arguments
+from repeatguard_core._config import RepeatGuardConfig
+from repeatguard_core._reminder import Reminder, compose
+
+__all__ = ["TABLE", "Event", "RepeatChain", "ToolCall"]
+
+
+class ToolCall(NamedTuple):
+    """One call that the model asked for.
+
+    Attributes:
+        name: The tool's name as the model wrote it.
+        arguments: JSON text or the Python value it stands for; None where there are none.
+    """
+
+    name: str
+    arguments: object = None
+
+
+class _Call:
+    """A call as the chain compares it."""
+
+    __slots__ = ("_canonical", "_text", "name")
+
+    def __init__(self, call: ToolCall) -> None:
+        self.name = call.name
+        # Text never changes, so its canonical form can wait until a comparison needs it.
+        self._text = call.arguments if isinstance(call.arguments, str) else None
+        self._canonical = canonical_arguments(call.arguments) if self._text is None else None
+
+    @property
+    def canonical(self) -> str:
+        if self._canonical is None:
+            self._canonical = canonical_arguments(self._text)
+        return self._canonical
+
+    def is_identical_to(self, other: _Call) -> bool:
+        if self.name != other.name:
+            return False
+        return (self._text is not None and self._text == other._text) or self.canonical == other.canonical
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that a chain is: the call that the next one is compared with, and how often it came in a row."""
+
+    call: _Call | None
+    count: int
+
+
+class Event(Enum):
+    """What can happen to a chain."""
+
+    UNTRACKED = "a call that is not tracked"
+    SAME = "a tracked call identical to the previous tracked one"
+    DIFFERENT = "a tracked call that differs from the previous tracked one, or is the first"
+    NEW_MATERIAL = "something new came into the conversation"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What an event does: the state after it, and whether a count that is a threshold then reminds."""
+
+    after: Callable[[State, _Call | None], State]
+    reminds: bool
+
+
+#: Within a chain every count is reached once, so each threshold reminds once (D10).
+TABLE: Final[dict[Event, Rule]] = {
+    Event.UNTRACKED: Rule(lambda state, _: state, reminds=False),  # D6
+    Event.SAME: Rule(lambda state, _: State(state.call, state.count + 1), reminds=True),  # D1, D9, D10
+    Event.DIFFERENT: Rule(lambda _, call: State(call, 1), reminds=False),  # D1, D10
+    Event.NEW_MATERIAL: Rule(lambda _, __: State(None, 0), reminds=False),  # D11
+}
+
+
+class RepeatChain:
+    """Counts identical calls in a row and says when a reminder is due.
+
+    A chain belongs to one conversation and takes its calls in order, from one thread at a time.
+    It holds one call and one number, so it stays the same size however long a run is.
+
+    Args:
+        config: Thresholds and tools; left out, the defaults.
+        untracked: Tells from a tool's name whether the tool is mere bookkeeping, to be passed
+            over like an excluded one. It must always answer the same for the same name.
+
+    Fulfils D1, D6, D8, D9, D10, D11 and S4.
+    """
+
+    __slots__ = ("_config", "_state", "_untracked")
+
+    def __init__(
+        self,
+        config: RepeatGuardConfig | None = None,
+        untracked: Callable[[str], bool] | None = None,
+    ) -> None:
+        self._config = RepeatGuardConfig() if config is None else config
+        self._untracked = untracked
+        self._state = State(None, 0)
+
+    def observe(self, calls: Iterable[ToolCall]) -> Reminder | None:
+        """Take in the calls of one response of the model.
+
+        Args:
+            calls: The calls in the model's order, whatever becomes of them: denied, unknown,
+                failing and hosted calls count like any other.
+
+        Returns:
+            The reminder that is due after this batch (the last one, if several are), or None.
+
+        Raises:
+            Exception: Whatever ``untracked`` raises; the chain is then as it was before.
+        """
+        batch = [(self._is_tracked(call.name), _Call(call)) for call in calls]
+        due: State | None = None
+        for tracked, call in batch:
+            if self._apply(self._event(call) if tracked else Event.UNTRACKED, call):
+                due = self._state
+        return None if due is None else self._reminder(due)
+
+    def reset(self) -> None:
+        """Start anew, because new material entered the conversation.
+
+        That is a user's message, a steer, a follow-up, or a message that another extension put
+        in. The adapter's own reminders are none, and neither is a replay or a compaction.
+        """
+        self._apply(Event.NEW_MATERIAL)
+
+    def _apply(self, event: Event, call: _Call | None = None) -> bool:
+        """Follow the table's row for an event, and tell whether a reminder falls due."""
+        rule = TABLE[event]
+        self._state = rule.after(self._state, call)
+        return rule.reminds and self._state.count in self._config.thresholds
+
+    def _event(self, call: _Call) -> Event:
+        previous = self._state.call
+        return Event.SAME if previous is not None and call.is_identical_to(previous) else Event.DIFFERENT
+
+    def _is_tracked(self, tool_name: str) -> bool:
+        return self._config.tracks(tool_name) and not (self._untracked is not None and self._untracked(tool_name))
+
+    def _reminder(self, due: State) -> Reminder:
+        assert due.call is not None
+        return compose(
+            tool_name=due.call.name,
+            count=due.count,
+            is_first=due.count == self._config.thresholds[0],
+            arguments=due.call.canonical,
+            preview_chars=self._config.arguments_preview_chars,
+        )

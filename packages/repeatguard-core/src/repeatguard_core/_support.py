@@ -1,0 +1,99 @@
+"""What every adapter needs beside the chain, so that each is the same good guest (S2, S6)."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final
+
+from repeatguard_core._chain import RepeatChain
+from repeatguard_core._config import RepeatGuardConfig
+from repeatguard_core._reminder import Reminder, on_one_line
+
+__all__ = ["AdapterSupport"]
+
+_LOGGER: Final = logging.getLogger("repeatguard")
+
+
+class AdapterSupport:
+    """The part of an adapter that is the same for every framework.
+
+    It makes chains, announces reminders and catches faults. It holds settings and nothing of
+    any run, so one object serves all runs and threads.
+
+    Args:
+        config: Thresholds and tools; left out, the defaults.
+        untracked: Names bookkeeping tools, as in `RepeatChain`. If it raises, the fault is
+            logged and the tool counts as tracked.
+        on_reminder: Called with each new reminder. If it raises, the fault is logged.
+
+    Fulfils S2, S3 and S6.
+    """
+
+    def __init__(
+        self,
+        config: RepeatGuardConfig | None = None,
+        *,
+        untracked: Callable[[str], bool] | None = None,
+        on_reminder: Callable[[Reminder], None] | None = None,
+    ) -> None:
+        self.config = RepeatGuardConfig() if config is None else config
+        self._untracked = untracked
+        self._on_reminder = on_reminder
+        self._known_faults: set[tuple[str, str, str, int | None]] = set()
+
+    def new_chain(self) -> RepeatChain:
+        """Make a chain that reads this adapter's settings and that no fault of the user's stops.
+
+        Returns:
+            A chain with a count of zero.
+        """
+        return RepeatChain(self.config, None if self._untracked is None else self._is_untracked)
+
+    def announce(self, reminder: Reminder) -> None:
+        """Log a reminder and hand it to ``on_reminder``, once for each reminder (S6).
+
+        Args:
+            reminder: One that the model is about to be sent for the first time.
+        """
+        _LOGGER.info(
+            "reminded the model: %s called %d times in a row with the same arguments (threshold %d)",
+            on_one_line(reminder.tool_name),
+            reminder.count,
+            reminder.threshold,
+            extra={"tool": reminder.tool_name, "count": reminder.count, "threshold": reminder.threshold},
+        )
+        if self._on_reminder is not None:
+            with self.failing_open("on_reminder"):
+                self._on_reminder(reminder)
+
+    @contextmanager
+    def failing_open(self, where: str) -> Generator[None]:
+        """Let no fault of the guard's out: it is logged, and the run goes on (S2).
+
+        A fault that comes again from the same line is not logged again.
+
+        Args:
+            where: What is being tried, for the log.
+        """
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - advice must never break what it advises
+            self._log_once(where, error)
+
+    def _is_untracked(self, tool_name: str) -> bool:
+        assert self._untracked is not None
+        try:
+            return self._untracked(tool_name)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._log_once("untracked", error)
+            return False
+
+    def _log_once(self, where: str, error: Exception) -> None:
+        raised_at = traceback.extract_tb(error.__traceback__)[-1]
+        fault = (where, type(error).__name__, raised_at.filename, raised_at.lineno)
+        if fault not in self._known_faults:
+            self._known_faults.add(fault)
+            _LOGGER.error("repeatguard goes on without %s, which raised %r", where, error, exc_info=error)

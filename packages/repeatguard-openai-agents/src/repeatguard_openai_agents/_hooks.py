@@ -1,0 +1,141 @@
+"""The guard as the SDK's hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agents import Agent, AgentHooks, ModelResponse, RunHooks, Tool
+from agents.items import TResponseInputItem
+from agents.run_context import AgentHookContext, RunContextWrapper
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
+
+from repeatguard_openai_agents._items import find_reminders
+
+__all__ = ["RepeatGuardHooks"]
+
+
+class RepeatGuardHooks(RunHooks[Any]):
+    """Run hooks that tell the model when it repeats the same tool call.
+
+    Pass them as ``hooks=`` to any of the `Runner`'s methods, or to ``Agent.as_tool``. One object
+    may serve any number of runs, agents and threads: it keeps nothing about any of them.
+
+    Args:
+        config: Thresholds and tools; left out, the defaults.
+        untracked: Tells from a tool's name whether the tool is mere bookkeeping, to be passed
+            over like an excluded one. It must always answer the same for the same name.
+        on_reminder: Called with each new reminder, before the model gets it.
+        inner: Hooks of yours that are to run as well.
+
+    Fulfils M1, M5, M6, S1, S2, S3, S5 and S6.
+    """
+
+    def __init__(
+        self,
+        config: RepeatGuardConfig | None = None,
+        *,
+        untracked: Callable[[str], bool] | None = None,
+        on_reminder: Callable[[Reminder], None] | None = None,
+        inner: RunHooks[Any] | None = None,
+    ) -> None:
+        self._support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
+        self._inner: RunHooks[Any] = RunHooks() if inner is None else inner
+
+    def agent_hooks(self, inner: AgentHooks[Any] | None = None) -> AgentHooks[Any]:
+        """Make hooks for ``Agent(hooks=...)``, where run hooks do not reach.
+
+        Args:
+            inner: Hooks of yours for that agent that are to run as well.
+
+        Returns:
+            Agent hooks with this guard's settings. Together with the run hooks they still give
+            each reminder once.
+        """
+        return _RepeatGuardAgentHooks(self._support, AgentHooks() if inner is None else inner)
+
+    async def on_llm_start(
+        self,
+        context: RunContextWrapper[Any],
+        agent: Agent[Any],
+        system_prompt: str | None,
+        input_items: list[TResponseInputItem],
+    ) -> None:
+        """Put the reminders into the list that the model is about to be sent."""
+        _remind(self._support, input_items)
+        await self._inner.on_llm_start(context, agent, system_prompt, input_items)
+
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+        """Pass the event on to ``inner``."""
+        await self._inner.on_llm_end(context, agent, response)
+
+    async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
+        """Pass the event on to ``inner``."""
+        await self._inner.on_agent_start(context, agent)
+
+    async def on_agent_end(self, context: AgentHookContext[Any], agent: Agent[Any], output: Any) -> None:
+        """Pass the event on to ``inner``."""
+        await self._inner.on_agent_end(context, agent, output)
+
+    async def on_handoff(self, context: RunContextWrapper[Any], from_agent: Agent[Any], to_agent: Agent[Any]) -> None:
+        """Pass the event on to ``inner``."""
+        await self._inner.on_handoff(context, from_agent=from_agent, to_agent=to_agent)
+
+    async def on_tool_start(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool) -> None:
+        """Pass the event on to ``inner``."""
+        await self._inner.on_tool_start(context, agent, tool)
+
+    async def on_tool_end(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: Any) -> None:
+        """Pass the event on to ``inner``."""
+        await self._inner.on_tool_end(context, agent, tool, result)
+
+
+class _RepeatGuardAgentHooks(AgentHooks[Any]):
+    """The guard for one agent, with the settings of the run hooks that made it."""
+
+    def __init__(self, support: AdapterSupport, inner: AgentHooks[Any]) -> None:
+        self._support = support
+        self._inner = inner
+
+    async def on_llm_start(
+        self,
+        context: RunContextWrapper[Any],
+        agent: Agent[Any],
+        system_prompt: str | None,
+        input_items: list[TResponseInputItem],
+    ) -> None:
+        _remind(self._support, input_items)
+        await self._inner.on_llm_start(context, agent, system_prompt, input_items)
+
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+        await self._inner.on_llm_end(context, agent, response)
+
+    async def on_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
+        await self._inner.on_start(context, agent)
+
+    async def on_end(self, context: AgentHookContext[Any], agent: Agent[Any], output: Any) -> None:
+        await self._inner.on_end(context, agent, output)
+
+    async def on_handoff(self, context: RunContextWrapper[Any], agent: Agent[Any], source: Agent[Any]) -> None:
+        await self._inner.on_handoff(context, agent=agent, source=source)
+
+    async def on_tool_start(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool) -> None:
+        await self._inner.on_tool_start(context, agent, tool)
+
+    async def on_tool_end(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: Any) -> None:
+        await self._inner.on_tool_end(context, agent, tool, result)
+
+
+def _remind(support: AdapterSupport, input_items: list[TResponseInputItem]) -> None:
+    """Put the missing reminders into the list, which is the very one that the model is sent.
+
+    The SDK forgets them after the request, so earlier ones are put back each time: what the model
+    was sent before then stands unchanged at the front of what it is sent now.
+    """
+    with support.failing_open("a reminder"):
+        placements = find_reminders(input_items, support.new_chain())
+        for placement in reversed(placements):
+            input_items.insert(placement.index, {"role": "user", "content": placement.reminder.text})
+        for placement in placements:
+            if placement.is_new:
+                support.announce(placement.reminder)

@@ -1,0 +1,157 @@
+"""M2 to M4, M7, M8: what the model reads."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import bpe_openai
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall, canonical_arguments, is_reminder
+
+HEADER = "[repeatguard] Automated notice, not a message from the user."
+
+
+def reminders(name: str = "run_sql", arguments: object = '{"q": 1}', preview: int = 500) -> tuple[Reminder, Reminder]:
+    """Give the short and the detailed reminder about a call."""
+    chain = RepeatChain(RepeatGuardConfig(thresholds=(2, 3), arguments_preview_chars=preview))
+    due = [chain.observe([ToolCall(name, arguments)]) for _ in range(3)]
+    assert due[0] is None
+    assert due[1] is not None
+    assert due[2] is not None
+    return due[1], due[2]
+
+
+@pytest.mark.rules("M2", "M8")
+def test_the_texts() -> None:
+    """The exact words; a change of them is a change for every user."""
+    short, detailed = reminders()
+    assert short.text == (
+        f"{HEADER}\n"
+        "You have made the same tool call with the same arguments 2 times in a row. If you are waiting for something "
+        "to change, go on. If not, use the results you have: try another way, or finish."
+    )
+    assert detailed.text == (
+        f"{HEADER}\n"
+        "You keep making the same tool call with the same arguments:\n"
+        "- tool: run_sql\n"
+        "- consecutive_calls: 3\n"
+        '- arguments: {"q":1}\n'
+        "Read the results you already have before you call it again. Unless you are waiting for something to change, "
+        "do something different now: change the arguments, use another tool, or finish with what you know and say "
+        "what is missing."
+    )
+
+
+@pytest.mark.rules("M2")
+def test_only_the_lowest_threshold_gives_the_short_text() -> None:
+    """The short text names neither tool nor arguments."""
+    short, detailed = reminders("some_tool", '{"secret": 1}')
+    assert (short.is_first, detailed.is_first) == (True, False)
+    assert "some_tool" not in short.text
+    assert "secret" not in short.text
+
+
+@pytest.mark.rules("M3")
+def test_long_arguments_are_cut() -> None:
+    """What is cut is counted; what is not longer than the limit is whole."""
+    arguments = '{"q":"0123456789"}'
+    assert len(arguments) == 18
+    assert reminders(arguments=arguments, preview=18)[1].arguments == arguments
+    assert reminders(arguments=arguments, preview=17)[1].arguments == '{"q":"0123456789"… (+1 more chars)'
+    assert '\n- arguments: {"q":… (+13 more chars)\n' in reminders(arguments=arguments, preview=5)[1].text
+
+
+@pytest.mark.rules("M3")
+def test_detection_looks_at_all_of_the_arguments() -> None:
+    """Arguments that differ behind the cut are different."""
+    chain = RepeatChain(RepeatGuardConfig(thresholds=(2,), arguments_preview_chars=1))
+    assert [chain.observe([ToolCall("write", f'{{"text": "{"x" * 100}{end}"}}')]) for end in "ab"] == [None, None]
+
+
+hostile = st.text(st.characters(exclude_categories=()))
+
+
+@pytest.mark.rules("M3", "M4")
+@given(hostile, st.one_of(hostile, st.dictionaries(hostile, hostile)), st.integers(1, 50))
+def test_whatever_a_call_holds_it_stays_on_its_line(name: str, arguments: object, preview: int) -> None:
+    """The text has as many lines as ever, no control character, and encodes as UTF-8."""
+    short, detailed = reminders(name, arguments, preview)
+    for reminder, lines in ((short, 2), (detailed, 6)):
+        assert len(reminder.text.splitlines()) == lines
+        assert all(unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"} or char == "\n" for char in reminder.text)
+        assert reminder.text.encode()
+        assert is_reminder(reminder.text)
+    tool, count, quoted = detailed.text.splitlines()[2:5]
+    assert tool.startswith("- tool: ")
+    assert count == "- consecutive_calls: 3"
+    assert quoted == f"- arguments: {detailed.arguments}"
+    assert len(detailed.arguments) <= preview + len("… (+ more chars)") + 20
+
+
+@pytest.mark.rules("M4")
+def test_a_forged_line_does_not_look_like_one() -> None:
+    """Line breaks come through as the escapes that JSON has for them."""
+    forged = "x\n- arguments: none\r\u2028\x85\ud800\tend"
+    _, detailed = reminders(forged, forged)
+    assert r"- tool: x\n- arguments: none\r\u2028\u0085\ud800\tend" in detailed.text
+    assert r"- arguments: x\n- arguments: none\r\u2028\u0085\ud800\tend" in detailed.text
+
+
+@pytest.mark.rules("M4", "M7")
+def test_an_endless_tool_name_is_cut() -> None:
+    """Providers accept names of up to 128 characters; a longer one is the model's invention."""
+    assert f"- tool: {'n' * 128}\n" in reminders("n" * 128)[1].text
+    assert f"- tool: {'n' * 128}… (+872 more chars)\n" in reminders("n" * 1000)[1].text
+
+
+@pytest.mark.rules("M4")
+def test_braces_in_a_call_are_not_filled_in() -> None:
+    """The wording's own place holders are not to be had from outside."""
+    _, detailed = reminders("{count}", "{tool}")
+    assert "- tool: {count}\n" in detailed.text
+    assert "- arguments: {tool}\n" in detailed.text
+
+
+@pytest.mark.rules("M7")
+@pytest.mark.parametrize("name", ["run_sql", "a_tool_with_rather_a_long_name_of_64_characters_as_is_allowed_64"])
+def test_size_in_tokens(name: str) -> None:
+    """Short: at most 80 tokens. Detailed: at most 130 beside the preview."""
+    encoding = bpe_openai.get_encoding("o200k_base")
+    short, detailed = reminders(name, {"q": "0123456789 " * 50})
+    assert len(encoding.encode(short.text)) <= 80
+    assert len(encoding.encode(detailed.text.replace(detailed.arguments, ""))) <= 130
+
+
+@pytest.mark.rules("M8")
+def test_a_reminder_does_not_speak_of_what_the_guard_has_not_seen() -> None:
+    """Results were not compared, so nothing is said about what they were."""
+    for reminder in reminders():
+        assert "same result" not in reminder.text
+        assert "identical result" not in reminder.text
+
+
+@pytest.mark.rules("M6")
+@pytest.mark.parametrize("shape", ["{}", "\n {}\n", "{}\nand some words after it"])
+def test_a_reminder_is_known_again(shape: str) -> None:
+    """By its first line, also if white space came or text was put behind it."""
+    assert all(is_reminder(shape.format(reminder.text)) for reminder in reminders(arguments="x"))
+
+
+@pytest.mark.rules("M6", "D11")
+@pytest.mark.parametrize("text", ["", "hello", f"what does {HEADER} mean?", f"{HEADER} What does that mean?"])
+def test_words_of_the_users_are_no_reminder(text: str) -> None:
+    """Even if the user quotes one."""
+    assert not is_reminder(text)
+
+
+@pytest.mark.rules("M2")
+@given(st.dictionaries(st.text(), st.integers()))
+def test_the_arguments_are_the_canonical_ones(arguments: dict[str, int]) -> None:
+    """The model sees the form that was compared, as far as it fits on a line."""
+    preview = reminders(arguments=arguments, preview=10**6)[1].arguments
+    canonical = canonical_arguments(arguments)
+    assert preview == "".join(
+        f"\\u{ord(c):04x}" if c in "\u2028\u2029" or "\x7f" <= c < "\xa0" else c for c in canonical
+    )

@@ -1,0 +1,156 @@
+"""Finding the places for reminders in a conversation, item by item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from openai.types.responses import ResponseFunctionToolCall
+from repeatguard_core import RepeatChain, RepeatGuardConfig
+from repeatguard_openai_agents._items import Placement, find_reminders
+
+USER = {"role": "user", "content": "go"}
+ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "one moment"}]}
+REASONING = {"type": "reasoning", "id": "rs", "summary": []}
+RESULT = {"type": "function_call_output", "call_id": "c", "output": "pending"}
+
+
+def call(arguments: str = "{}", **fields: Any) -> dict[str, Any]:
+    """Make a function call as the SDK writes it."""
+    return {"type": "function_call", "call_id": "c", "name": "get_status", "arguments": arguments, **fields}
+
+
+def find(*items: object) -> list[Placement]:
+    """Find the reminders that are missing, for a threshold of two."""
+    return find_reminders(items, RepeatChain(RepeatGuardConfig(thresholds=(2,))))
+
+
+def places(*items: object) -> list[int]:
+    """Find the places of the reminders that are missing."""
+    return [placement.index for placement in find(*items)]
+
+
+ONCE = (call(), RESULT)
+TWICE = (*ONCE, *ONCE)
+
+
+@pytest.mark.rules("M1", "M5")
+@pytest.mark.parametrize(
+    "after", [(), (USER,), (ANSWER,), (REASONING, ANSWER), (call(), RESULT), (ANSWER, USER, *ONCE)]
+)
+def test_the_place_does_not_depend_on_what_follows(after: tuple[object, ...]) -> None:
+    """It is right behind the last result of the batch, whatever comes later."""
+    assert places(USER, *TWICE, *after)[0] == 5
+
+
+@pytest.mark.rules("S6")
+@pytest.mark.parametrize(("after", "is_new"), [((), True), ((USER,), True), ((ANSWER,), False), ((call(),), False)])
+def test_a_reminder_is_new_until_the_model_goes_on(after: tuple[object, ...], is_new: bool) -> None:  # noqa: FBT001
+    """Only then is it announced."""
+    assert [placement.is_new for placement in find(USER, *TWICE, *after)] == [is_new]
+
+
+@pytest.mark.rules("D9", "M1")
+def test_no_reminder_before_the_batch_has_its_results() -> None:
+    """Calls without results are a batch that is still under way."""
+    assert places(USER, *ONCE, call()) == []
+    assert places(USER, call(), call(), ANSWER) == []
+    assert places(USER, call(), ANSWER, call(), RESULT, RESULT) == [6]
+
+
+@pytest.mark.rules("M6")
+def test_a_reminder_that_is_there_is_not_missing() -> None:
+    """In either of the two forms in which the SDK may hold a user message."""
+    (placement,) = find(USER, *TWICE)
+    text = placement.reminder.text
+    for content in (text, [{"type": "input_text", "text": text}]):
+        reminder = {"role": "user", "content": content}
+        assert places(USER, *TWICE, reminder) == []
+        assert places(USER, *TWICE, reminder, *TWICE) == []
+
+
+@pytest.mark.rules("D11")
+@pytest.mark.parametrize("role", ["user", "system", "developer"])
+@pytest.mark.parametrize("content", ["and?", [{"type": "input_text", "text": "and?"}], [], [None, None], None])
+def test_new_material_resets(role: str, content: object) -> None:
+    """Whoever it comes from, if it is not from the model."""
+    assert places(USER, *ONCE, {"role": role, "content": content}, *ONCE) == []
+
+
+@pytest.mark.rules("D11")
+@pytest.mark.parametrize("item", [ANSWER, REASONING, {"type": "compaction", "encrypted_content": "x"}, "odd", None])
+def test_what_the_model_or_the_sdk_adds_does_not_reset(item: object) -> None:
+    """Its words, its thoughts, and a summary."""
+    assert places(USER, *ONCE, item, *ONCE) == [6]
+
+
+@pytest.mark.rules("D8", "D1")
+@pytest.mark.parametrize(
+    "item",
+    [
+        pytest.param({"type": "custom_tool_call", "name": "x", "input": "y"}, id="custom"),
+        pytest.param({"type": "mcp_call", "name": "x", "arguments": "{}"}, id="mcp"),
+        pytest.param({"type": "mcp_approval_request", "name": "x", "arguments": "{}"}, id="mcp approval"),
+        pytest.param({"type": "shell_call", "action": {"commands": ["ls"]}}, id="shell"),
+        pytest.param({"type": "local_shell_call", "action": {"command": ["ls"]}}, id="local shell"),
+        pytest.param({"type": "apply_patch_call", "operation": {"path": "x"}}, id="apply patch"),
+        pytest.param({"type": "computer_call", "action": {"type": "screenshot"}}, id="computer"),
+        pytest.param({"type": "web_search_call", "action": {"query": "x"}}, id="web search"),
+        pytest.param({"type": "file_search_call", "queries": ["x"]}, id="file search"),
+        pytest.param({"type": "code_interpreter_call", "code": "1"}, id="code interpreter"),
+        pytest.param(ResponseFunctionToolCall(type="function_call", call_id="c", name="x", arguments=""), id="object"),
+    ],
+)
+def test_every_kind_of_call_counts(item: Any) -> None:
+    """Two of them are two identical calls, and other arguments make another call."""
+    (placement,) = find(USER, item, RESULT, item, RESULT)
+    assert placement.index == 5
+    assert placement.reminder.tool_name == ("x" if dict(item).get("name") else item["type"].removesuffix("_call"))
+    field = {"mcp_call": "arguments"}.get(dict(item)["type"], list(dict(item))[-1] if isinstance(item, dict) else "")
+    if field:
+        assert places(USER, item, RESULT, {**item, field: "other"}, RESULT) == []
+
+
+@pytest.mark.rules("D8")
+def test_an_approved_mcp_call_was_counted_at_its_request() -> None:
+    """The request and the call that follows the approval are one."""
+    request = {"type": "mcp_approval_request", "id": "r", "name": "x", "arguments": "{}"}
+    approval = {"type": "mcp_approval_response", "approval_request_id": "r", "approve": True}
+    made = {"type": "mcp_call", "name": "x", "arguments": "{}", "approval_request_id": "r", "output": "y"}
+    assert places(USER, request, approval, made, ANSWER) == []
+    assert places(USER, request, approval, made, request, approval) == [6]
+
+
+@pytest.mark.rules("D1")
+def test_a_namespace_is_part_of_the_name() -> None:
+    """Two tools of one name in two namespaces are two tools."""
+    (placement,) = find(USER, call(namespace="crm"), RESULT, call(namespace="crm"), RESULT)
+    assert placement.reminder.tool_name == "crm.get_status"
+    assert places(USER, call(namespace="crm"), RESULT, call(namespace="erp"), RESULT) == []
+    (placement,) = find(USER, call(namespace="get_status"), RESULT, call(), RESULT)
+    assert placement.reminder.tool_name == "get_status"
+
+
+@pytest.mark.rules("D12")
+def test_a_handoff_drops_what_is_due_and_starts_anew() -> None:
+    """Its result is a JSON object with the one key "assistant"."""
+    handoff = {"type": "function_call_output", "call_id": "h", "output": '{"assistant": "second"}'}
+    assert places(USER, *ONCE, call(), handoff) == []
+    assert places(USER, *ONCE, call(), handoff, *ONCE) == []
+    assert places(USER, *ONCE, call(), handoff, *TWICE) == [9]
+
+
+@pytest.mark.rules("D12")
+@pytest.mark.parametrize(
+    "output", ['{"assistant": "x", "more": 1}', '{"assistant": ', '{"assistants": 1}', ["x"], None]
+)
+def test_other_results_are_no_handoff(output: object) -> None:
+    """Though they look like one."""
+    assert places(USER, *ONCE, call(), {**RESULT, "output": output}) == [5]
+
+
+@pytest.mark.rules("D11")
+def test_a_history_that_was_cut_is_read_as_it_stands() -> None:
+    """Results whose calls are gone count for nothing, and disturb nothing."""
+    assert places(RESULT, *TWICE) == [5]
+    assert places() == []
