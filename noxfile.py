@@ -1,0 +1,149 @@
+"""All checks of the repository: `nox` runs them, `nox -l` lists them.
+
+Packages are found by looking under packages/. For each, tests/ and docs/examples/ have a folder
+and a file of its name, without "repeatguard-" and with underscores.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import nox
+from packaging.requirements import Requirement
+
+nox.needs_version = ">=2025.5"
+nox.options.default_venv_backend = "uv"
+nox.options.download_python = "never"
+nox.options.error_on_missing_interpreters = False  # they are reported as skipped
+nox.options.sessions = ["lint", "typing", "tests", "wheel", "docs"]
+
+ROOT = Path(__file__).parent
+PREFIX = "repeatguard-"
+
+
+@dataclass(frozen=True)
+class Package:
+    """One of the packages under packages/."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The name to install it by."""
+        return self.folder.name
+
+    @property
+    def short(self) -> str:
+        """The name of its tests and its example."""
+        return self.name.removeprefix(PREFIX).replace("-", "_")
+
+    @property
+    def module(self) -> str:
+        """The name to import it by."""
+        return self.name.replace("-", "_")
+
+    @property
+    def pythons(self) -> list[str]:
+        """The versions of Python it supports, from its classifiers."""
+        return nox.project.python_versions(nox.project.load_toml(self.folder / "pyproject.toml"))
+
+    @property
+    def requirements(self) -> list[Requirement]:
+        """What it requires, its siblings left out."""
+        declared = nox.project.load_toml(self.folder / "pyproject.toml")["project"]["dependencies"]
+        requirements = [Requirement(text) for text in declared]
+        return [requirement for requirement in requirements if not requirement.name.startswith(PREFIX)]
+
+    @property
+    def lowest(self) -> list[str]:
+        """Pins of what it requires, to the lowest versions that it accepts."""
+        pins: list[str] = []
+        for requirement in self.requirements:
+            (floor,) = [spec.version for spec in requirement.specifier if spec.operator == ">="]
+            marker = f"; {requirement.marker}" if requirement.marker else ""
+            pins.append(f"{requirement.name}=={floor}{marker}")
+        return pins
+
+
+PACKAGES = [Package(file.parent) for file in sorted(ROOT.glob("packages/*/pyproject.toml"))]
+MATRIX = [
+    nox.param(python, package, releases, id=f"{package.short}-{releases}-{python}")
+    for package in PACKAGES
+    for releases in ("lowest", "newest")
+    for python in package.pythons
+]
+
+
+@nox.session
+@nox.parametrize(["python", "package", "releases"], MATRIX)
+def tests(session: nox.Session, package: Package, releases: str) -> None:
+    """Test a package's wheel against the lowest or the newest releases of what it requires."""
+    pins = package.lowest if releases == "lowest" else []
+    session.install(*wheels(package), *pins, *dependency_group("test"))
+    folder = f"tests/{package.short}"
+    session.run("pytest", folder, f"--cov={package.module}", "--cov-report=term-missing", *session.posargs)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Look into the wheels, then run each one's example with nothing but what it requires."""
+    session.install(*dependency_group("test"))
+    session.env["REPEATGUARD_WHEELS"] = str(build())
+    session.run("pytest", "tests/across/test_wheels.py", *session.posargs)
+    for package in PACKAGES:
+        environment = Path(session.create_tmp()) / package.short
+        python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        session.run("uv", "venv", "--quiet", "--clear", "--python", sys.executable, str(environment))
+        session.run("uv", "pip", "install", "--quiet", "--python", str(python), *wheels(package))
+        session.run(str(python), "-I", "-c", f"import {package.module}", external=True)
+        session.run(str(python), "-I", "-W", "error", f"docs/examples/{package.short}.py", external=True, silent=True)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check format and style."""
+    session.install(*dependency_group("lint"))
+    session.run("ruff", "format", "--check")
+    session.run("ruff", "check")
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """Check types, as strictly as two checkers can."""
+    session.install(*wheels(*PACKAGES), *dependency_group("typing"))
+    folders = [str(package.folder / "src" / package.module) for package in PACKAGES]
+    for folder in [*folders, "tests", "docs/examples", "noxfile.py"]:
+        session.run("mypy", folder)
+    session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Run what the documentation shows, and compare what it prints."""
+    session.install(*wheels(*PACKAGES), *dependency_group("test"))
+    session.run("pytest", "tests/across/test_docs.py", *session.posargs)
+
+
+def wheels(*packages: Package) -> list[str]:
+    """Give the wheels of some packages, and of the core, which all others need."""
+    names = {package.module for package in packages} | {"repeatguard_core"}
+    return [str(file) for file in sorted(build().glob("*.whl")) if file.name.partition("-")[0] in names]
+
+
+@functools.cache
+def build() -> Path:
+    """Build the wheels of all packages, once a run of nox."""
+    folder = ROOT / ".nox" / "wheels"
+    command = ["uv", "build", "--quiet", "--all-packages", "--wheel", "--clear", "--out-dir", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return folder
+
+
+def dependency_group(name: str) -> list[str]:
+    """Give the requirements of one of the workspace's dependency groups."""
+    return list(nox.project.dependency_groups(nox.project.load_toml(ROOT / "pyproject.toml"), name))

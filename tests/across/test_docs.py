@@ -1,0 +1,88 @@
+"""What the documentation shows is what happens."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+
+
+def example(name: str) -> str:
+    """Run an example, and give back what it prints."""
+    command = [sys.executable, "-I", "-W", "error", str(ROOT / "docs/examples" / name)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8").stdout
+
+
+def blocks(file: Path, language: str) -> list[Token]:
+    """Find the fenced blocks in one language."""
+    tokens = MarkdownIt().parse(file.read_text(encoding="utf-8"))
+    return [token for token in tokens if token.type == "fence" and token.info == language]
+
+
+def documents() -> list[Path]:
+    """List the documents that a user reads."""
+    return [README, *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("packages/*/README.md"))]
+
+
+def test_the_main_example_shows_a_loop_that_ends() -> None:
+    """Without the guard the budget is used up, with it the model answers."""
+    printed = example("openai_agents.py")
+    without, with_guard = printed.split("WITH repeatguard")
+    assert "there is no answer" in without
+    assert "[repeatguard]" not in without
+    assert with_guard.count("[repeatguard]") == 2
+    assert "assistant  The export is still pending" in with_guard
+    assert printed.endswith("Model requests: 12 without repeatguard, 6 with it.\n")
+
+
+def test_the_examples_closing_line_is_quoted_in_the_readme() -> None:
+    """The figure in the README is the one that the command prints."""
+    assert example("openai_agents.py").splitlines()[-1] in README.read_text(encoding="utf-8")
+
+
+def test_the_cores_example_reminds_at_the_third_spelling() -> None:
+    """Three spellings of one call, with a bookkeeping call between them."""
+    assert "3 times in a row" in example("core.py")
+
+
+@pytest.mark.rules("M8")
+def test_the_readme_quotes_what_the_model_reads() -> None:
+    """Both texts, to the letter."""
+    chain = RepeatChain(RepeatGuardConfig(thresholds=(3, 5)))
+    due = [chain.observe([ToolCall("run_sql", '{"query": "select 1"}')]) for _ in range(5)]
+    texts = [reminder.text for reminder in due if reminder]
+    assert [block.content.strip() for block in blocks(README, "text")][:2] == texts
+
+
+def test_what_must_pass_is_what_the_readme_says() -> None:
+    """The check before landing runs the README's command for all tests."""
+    commands = [block.content.strip() for block in blocks(README, "sh")]
+    assert commands[1] in (ROOT / ".ci/run").read_text(encoding="utf-8")
+
+
+def test_the_readmes_configuration_file_loads(tmp_path: Path) -> None:
+    """As it stands."""
+    (block,) = blocks(README, "toml")
+    file = tmp_path / "pyproject.toml"
+    file.write_text(block.content, encoding="utf-8")
+    assert RepeatGuardConfig.from_toml(file) == RepeatGuardConfig(thresholds=(3, 6), exclude=("update_*",))
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_python_block_is_valid_python(document: Path) -> None:
+    """A block can be pasted: it parses, and what it imports from repeatguard is there."""
+    for block in blocks(document, "python"):
+        tree = ast.parse(block.content)
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        for node in imports:
+            if (node.module or "").startswith("repeatguard"):
+                exec(compile(ast.Module([node], []), str(document), "exec"), {})  # noqa: S102
