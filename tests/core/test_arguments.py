@@ -49,7 +49,7 @@ SAME = [
     pytest.param({"a": (1, 2)}, '{"a": [1, 2]}', id="a tuple is a list"),
     pytest.param(OrderedDict(b=1, a=2), '{"a": 2, "b": 1}', id="a mapping is an object"),
     pytest.param({1: "x", None: "y"}, '{"1": "x", "null": "y"}', id="keys are strings"),
-    pytest.param({"a": {3, 1, 2}}, {"a": {2, 3, 1}}, id="a set has no order"),
+    pytest.param([frozenset([0, 8, 16])], [frozenset([16, 8, 0])], id="a set has no order"),
 ]
 
 DIFFERENT = [
