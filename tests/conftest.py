@@ -7,3 +7,5 @@ from hypothesis import settings
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("repeatguard", deadline=None)
 settings.load_profile("repeatguard")
+
+pytest_plugins = ["pytester"]

@@ -42,6 +42,21 @@ def say(text: str) -> TResponseOutputItem:
     )
 
 
+def as_stream(output: list[TResponseOutputItem]) -> TResponseStreamEvent:
+    """Put a response into the event that ends its stream."""
+    response = Response(
+        id="resp",
+        created_at=0,
+        model="scripted",
+        object="response",
+        output=output,
+        tool_choice="auto",
+        tools=[],
+        parallel_tool_calls=True,
+    )
+    return ResponseCompletedEvent(type="response.completed", response=response, sequence_number=0)
+
+
 class ScriptedModel(Model):
     """Answers each request with the next turn of a script."""
 
@@ -66,14 +81,4 @@ class ScriptedModel(Model):
         *args: Any,
         **kwargs: Any,
     ) -> AsyncIterator[TResponseStreamEvent]:
-        response = Response(
-            id="resp",
-            created_at=0,
-            model="scripted",
-            object="response",
-            output=self._play(input),
-            tool_choice="auto",
-            tools=[],
-            parallel_tool_calls=True,
-        )
-        yield ResponseCompletedEvent(type="response.completed", response=response, sequence_number=0)
+        yield as_stream(self._play(input))

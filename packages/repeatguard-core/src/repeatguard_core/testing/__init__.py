@@ -1,0 +1,48 @@
+"""The adapter contract kit: one definition of right for every adapter.
+
+An adapter's author writes a `Driver`, which plays scripts in the framework, and a test class that
+inherits from `AdapterContract`. It needs ``repeatguard-core[testing]``.
+"""
+
+from repeatguard_core.testing._checks import ContractError
+from repeatguard_core.testing._contract import AdapterContract
+from repeatguard_core.testing._driver import (
+    Called,
+    Driver,
+    Entry,
+    MakeGuard,
+    Options,
+    Other,
+    Request,
+    Returned,
+    Said,
+    Wrote,
+)
+from repeatguard_core.testing._rules import RULES
+from repeatguard_core.testing._scenarios import SCENARIOS, Scenario
+from repeatguard_core.testing._script import MEANINGS, RETURNING_TOOLS, Call, Capability, Run, Script, Turn
+
+__all__ = [
+    "MEANINGS",
+    "RETURNING_TOOLS",
+    "RULES",
+    "SCENARIOS",
+    "AdapterContract",
+    "Call",
+    "Called",
+    "Capability",
+    "ContractError",
+    "Driver",
+    "Entry",
+    "MakeGuard",
+    "Options",
+    "Other",
+    "Request",
+    "Returned",
+    "Run",
+    "Said",
+    "Scenario",
+    "Script",
+    "Turn",
+    "Wrote",
+]

@@ -1,0 +1,170 @@
+"""Is what the model was sent what it should have been sent? If not, what is wrong, in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+
+from repeatguard_core._arguments import canonical_arguments
+from repeatguard_core._reminder import is_reminder
+from repeatguard_core.testing._driver import Called, Entry, Other, Request, Returned, Said, Wrote
+
+__all__ = [
+    "ContractError",
+    "check_invariants",
+    "check_requests",
+    "check_untouched",
+    "reminders_in",
+    "without_reminders",
+]
+
+
+class ContractError(AssertionError):
+    """An adapter breaks a rule.
+
+    Attributes:
+        rule: The rule's identifier.
+    """
+
+    def __init__(self, rule: str, problem: str) -> None:
+        super().__init__(f"{rule}: {problem}")
+        self.rule = rule
+
+
+def reminders_in(request: Request) -> list[str]:
+    """List the texts of the reminders in a request.
+
+    Args:
+        request: What a model was sent.
+
+    Returns:
+        The texts, in order.
+    """
+    return [entry.text for entry in request.entries if _is_reminder(entry)]
+
+
+def without_reminders(request: Request) -> tuple[Entry, ...]:
+    """Take the reminders out of a request.
+
+    Args:
+        request: What a model was sent.
+
+    Returns:
+        The entries that are left.
+    """
+    return tuple(entry for entry in request.entries if not _is_reminder(entry))
+
+
+def check_invariants(requests: Sequence[Request]) -> None:
+    """Check what must hold in every request of every conversation.
+
+    Args:
+        requests: What the models were sent, in order.
+
+    Raises:
+        ContractError: A reminder stands where none may stand (M1), is given twice (M6), or a
+            request does not begin with the one before (M5).
+    """
+    for number, request in enumerate(requests, 1):
+        _check_places(request, f"request {number} (to {request.agent})")
+    for agent in {request.agent for request in requests}:
+        own = [(number, request) for number, request in enumerate(requests, 1) if request.agent == agent]
+        for (earlier_number, earlier), (number, later) in pairwise(own):
+            where = f"request {number} does not begin with request {earlier_number}"
+            for index, entry in enumerate(earlier.entries):
+                found = later.entries[index] if index < len(later.entries) else None
+                if found != entry:
+                    raise ContractError("M5", f"{where}: at entry {index + 1} it has <{found}> in place of <{entry}>")
+
+
+def _check_places(request: Request, where: str) -> None:
+    calls = results = 0
+    results_at_last_reminder = -1
+    for index, entry in enumerate(request.entries):
+        calls += isinstance(entry, Called)
+        results += isinstance(entry, Returned)
+        if isinstance(entry, Wrote | Other) and is_reminder(entry.text):
+            raise ContractError("M1", f"the reminder at entry {index + 1} of {where} has not the role of the user")
+        if not _is_reminder(entry):
+            continue
+        place = f"the reminder at entry {index + 1} of {where}"
+        following = request.entries[index + 1] if index + 1 < len(request.entries) else None
+        if calls != results or isinstance(following, Returned):
+            raise ContractError("M1", f"{place} stands before a result of its batch")
+        if results == results_at_last_reminder:
+            raise ContractError("M6", f"{place} is the second one behind the same results")
+        if not isinstance(request.entries[index - 1], Returned):
+            raise ContractError("M1", f"{place} does not stand right behind the results of its batch")
+        results_at_last_reminder = results
+
+
+def check_requests(requests: Sequence[Request], expected: Sequence[tuple[Entry, ...]], rule: str) -> None:
+    """Compare what the main agent's model was sent with what it should have been sent.
+
+    Args:
+        requests: What the models were sent.
+        expected: The entries of each request to the main agent's model; results without content.
+        rule: The rule to name if a reminder is missing, or is one too many.
+
+    Raises:
+        ContractError: They differ.
+    """
+    requests = [request for request in requests if request.agent == "main"]
+    for number, (request, wanted) in enumerate(zip(requests, expected, strict=False), 1):
+        got = _comparable(request.entries)
+        want = _comparable(wanted)
+        index = next((i for i, (a, b) in enumerate(zip(got, want, strict=False)) if a != b), min(len(got), len(want)))
+        if got == want:
+            continue
+        found = request.entries[index] if index < len(got) else None
+        missed = wanted[index] if index < len(want) else None
+        where = f"at entry {index + 1} of request {number}"
+        if _is_reminder(missed) and _is_reminder(found):
+            raise ContractError("M2", f"{where} the reminder is <{found}> and should be <{missed}>")
+        if _is_reminder(missed):
+            raise ContractError(rule, f"{where} the model should have been reminded, and was not: <{missed}>")
+        if _is_reminder(found):
+            raise ContractError(rule, f"{where} the model was reminded, and should not have been: <{found}>")
+        raise ContractError("S1", f"{where} the conversation has <{found}> in place of <{missed}>")
+    if len(requests) != len(expected):
+        raise ContractError("S1", f"there were {len(requests)} requests to the main agent, not {len(expected)}")
+
+
+def check_untouched(guarded: Sequence[Request], unguarded: Sequence[Request]) -> None:
+    """Check that the guard changes nothing beside its reminders.
+
+    Args:
+        guarded: What the models were sent with the guard.
+        unguarded: What they were sent without it.
+
+    Raises:
+        ContractError: An entry was added, changed or dropped (S1).
+    """
+    for number, (with_guard, without) in enumerate(zip(guarded, unguarded, strict=False), 1):
+        left = without_reminders(with_guard)
+        if left != without.entries:
+            pairs = zip(left, without.entries, strict=False)
+            changed = next((f"<{a}> was <{b}>" for a, b in pairs if a != b), "entries were added or dropped")
+            raise ContractError("S1", f"without its reminders, request {number} is not as without the guard: {changed}")
+    if len(guarded) != len(unguarded):
+        raise ContractError("S1", f"there were {len(guarded)} requests with the guard and {len(unguarded)} without")
+
+
+def _is_reminder(entry: Entry | None) -> bool:
+    return isinstance(entry, Said) and is_reminder(entry.text)
+
+
+def _comparable(entries: Sequence[Entry]) -> list[Entry]:
+    """Leave out what is the framework's to choose: the results' content and order, how arguments are spelled."""
+    comparable: list[Entry] = []
+    for kind, group in groupby(entries, type):
+        if kind is Returned:
+            tools = sorted(entry.tool for entry in group if isinstance(entry, Returned))
+            comparable.extend(Returned(tool, "") for tool in tools)
+        else:
+            comparable.extend(map(_with_canonical_arguments, group))
+    return comparable
+
+
+def _with_canonical_arguments(entry: Entry) -> Entry:
+    return Called(entry.tool, canonical_arguments(entry.arguments)) if isinstance(entry, Called) else entry

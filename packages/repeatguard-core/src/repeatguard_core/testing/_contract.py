@@ -1,0 +1,398 @@
+"""The tests that every adapter must pass. An adapter's author inherits them and gives them a driver."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, ClassVar, Final, NoReturn, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+
+from repeatguard_core._config import RepeatGuardConfig
+from repeatguard_core._reminder import Reminder
+from repeatguard_core.testing._checks import (
+    ContractError,
+    check_invariants,
+    check_requests,
+    check_untouched,
+    reminders_in,
+)
+from repeatguard_core.testing._driver import Called, Driver, MakeGuard, Options, Request
+from repeatguard_core.testing._oracle import due_reminders, expected_requests
+from repeatguard_core.testing._report import Report
+from repeatguard_core.testing._scenarios import AT_TWO_AND_FOUR, DONE, ONE, SCENARIOS, Scenario
+from repeatguard_core.testing._script import Call, Capability, Run, Script, Turn
+from repeatguard_core.testing._strategies import scripts
+
+__all__ = ["AdapterContract"]
+
+_Test = TypeVar("_Test", bound=Callable[..., None])
+_LOGGER: Final = logging.getLogger("repeatguard")
+_LOOP: Final = Script((Run("go", (*[Turn((ONE,))] * 5, DONE)),))
+_EXAMPLES: Final = 50
+
+
+def _shows(*rules: str) -> Callable[[_Test], _Test]:
+    """Name the rules that a test holds an adapter to."""
+
+    def mark(test: _Test) -> _Test:
+        test.rules = rules  # type: ignore[attr-defined]
+        return test
+
+    return mark
+
+
+class AdapterContract:
+    """Holds one adapter to the rules. Inherit from it, call the class ``Test…``, and set `driver`.
+
+    The tests are the same for every adapter: a class that overrides, removes or skips one is
+    refused. What a framework truly lacks is declared in `Driver.lacks`.
+
+    Attributes:
+        driver: Plays scripts in the adapter's framework.
+    """
+
+    driver: ClassVar[Driver]
+
+    def __init_subclass__(cls) -> None:
+        """Refuse a class that changes the contract."""
+        changed = sorted(set(vars(cls)) & _OF_THE_CONTRACT)
+        if changed:
+            msg = f"{cls.__name__} changes {', '.join(changed)}; {_HINT}"
+            raise TypeError(msg)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Play every scenario both ways, and see that nobody skips one."""
+        for mark in metafunc.definition.iter_markers():
+            if mark.name in {"skip", "skipif", "xfail"}:
+                msg = f"{metafunc.definition.nodeid} is marked {mark.name}; {_HINT}"
+                raise pytest.UsageError(msg)
+        Report.of(metafunc.config)
+        if "scenario" in metafunc.fixturenames:
+            metafunc.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
+        if "streamed" in metafunc.fixturenames:
+            metafunc.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+
+    def test_scenario(self, scenario: Scenario, streamed: bool) -> None:  # noqa: FBT001
+        """The model is sent what the scenario says, and nothing else changes."""
+        self._check(scenario.script, scenario.config, scenario.rules[0], streamed=streamed)
+
+    @_shows("D1", "D2", "D3", "D4", "D6", "D8", "D9", "D10", "D11", "M1", "M2", "M3", "M4", "M5", "M6", "S1")
+    def test_random_scripts(self, streamed: bool) -> None:  # noqa: FBT001
+        """Whatever happens, the model is sent what an oracle says."""
+        self._needs(Capability.STREAMING if streamed else None)
+        config = RepeatGuardConfig(thresholds=(2, 3, 5), exclude=("note",), arguments_preview_chars=40)
+
+        @settings(
+            max_examples=max(_EXAMPLES, int(os.environ.get("REPEATGUARD_EXAMPLES", "0"))),
+            deadline=None,
+            phases=set(Phase) - {Phase.explain},
+            report_multiple_bugs=False,
+            verbosity=Verbosity.quiet,  # the error has the script, which reads better than the calls that make it
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(scripts(self.driver.lacks))
+        def check(script: Script) -> None:
+            self._check(script, config, "D1", streamed=streamed)
+
+        check()
+
+    @_shows("D6")
+    def test_bookkeeping_tools(self) -> None:
+        """A tool that ``untracked`` names is passed over."""
+        note = Call("note", "{}")
+        script = Script((Run("go", (*(Turn((call,)) for call in (ONE, note, ONE, note, note)), DONE)),))
+        self._check(script, AT_TWO_AND_FOUR, "D6", untracked=lambda name: name == "note")
+
+    @_shows("C3")
+    def test_configuration_from_a_file(self, tmp_path: Path) -> None:
+        """The file that configures one adapter configures every other."""
+        file = tmp_path / "guard.toml"
+        file.write_text("[repeatguard]\nthresholds = [4, 2]\narguments_preview_chars = 3\n", encoding="utf-8")
+        self._check(_LOOP, RepeatGuardConfig.from_toml(file), "C3")
+
+    @_shows("S6", "M6")
+    def test_every_reminder_is_announced(self, streamed: bool) -> None:  # noqa: FBT001
+        """Once to ``on_reminder`` and once in the log, without arguments."""
+        self._needs(Capability.STREAMING if streamed else None)
+        seen: list[Reminder] = []
+        guard = self.driver.guard(AT_TWO_AND_FOUR, on_reminder=seen.append)
+        with _logged() as records:
+            self._play(_LOOP, lambda: guard, streamed=streamed)
+        counts = [reminder.count for reminder in seen]
+        if counts != [2, 4]:
+            raise ContractError("S6", f"on_reminder was to be called at the counts 2 and 4, and was at {counts}")
+        fields = [tuple(vars(record).get(name) for name in ("tool", "count", "threshold")) for record in records]
+        if fields != [("search", 2, 2), ("search", 4, 4)] or any(record.levelno != logging.INFO for record in records):
+            raise ContractError("S6", f"two records at INFO were to be logged, with their fields, and were: {fields}")
+
+    @_shows("S2", "M5")
+    @pytest.mark.parametrize("where", ["untracked", "on_reminder"])
+    def test_a_fault_of_the_users_functions(self, where: str) -> None:
+        """It is logged once with its traceback, and the run goes on, guarded."""
+
+        def fail(_: object) -> NoReturn:
+            raise _PlantedError
+
+        guard = self.driver.guard(AT_TWO_AND_FOUR, **{where: fail})
+        with _logged() as records:
+            requests = self._played_despite(lambda: guard, f"a fault in {where}")
+        self._compare(_LOOP, AT_TWO_AND_FOUR, "S2", requests)
+        _check_logged_once(records, f"a fault in {where}")
+
+    @_shows("S2", "S1")
+    def test_a_fault_of_the_guards_own(self) -> None:
+        """It is logged with its traceback, and the run goes on as without the guard."""
+        guard = self.driver.guard(_FaultyConfig())
+        with _logged() as records:
+            requests = self._played_despite(lambda: guard, "a fault inside the guard")
+        check_untouched(requests, self._play(_LOOP, None))
+        _check_logged_once(records, "a fault inside the guard")
+
+    @_shows("S5")
+    def test_a_hook_of_the_users(self) -> None:
+        """It is called before each request, as without the guard."""
+        self._needs(Capability.USER_HOOKS)
+        calls: list[int] = []
+
+        def hook() -> None:
+            calls.append(1)
+
+        requests = self._play(_LOOP, self._maker(AT_TWO_AND_FOUR), user_hook=hook)
+        self._compare(_LOOP, AT_TWO_AND_FOUR, "S5", requests)
+        if len(calls) != len(requests):
+            raise ContractError("S5", f"the user's hook was called {len(calls)} times for {len(requests)} requests")
+
+    @_shows("S5")
+    def test_an_exception_of_the_users_hook(self) -> None:
+        """It ends the run with the guard if it does without."""
+        self._needs(Capability.USER_HOOKS)
+
+        def hook() -> None:
+            raise _PlantedError
+
+        def outcome(make_guard: MakeGuard | None) -> bool:
+            try:
+                self._play(_LOOP, make_guard, user_hook=hook)
+            except Exception as error:  # noqa: BLE001 - a framework may wrap what it lets through
+                return _is_caused_by(error, _PlantedError)
+            return False
+
+        if outcome(None) and not outcome(self._maker(AT_TWO_AND_FOUR)):
+            raise ContractError("S5", "an exception of the user's hook ends the run without the guard, but not with it")
+
+    @_shows("M6")
+    def test_wired_twice(self, streamed: bool) -> None:  # noqa: FBT001
+        """A guard that sees each request twice reminds once."""
+        self._needs(Capability.WIRED_TWICE)
+        guard = self.driver.guard(AT_TWO_AND_FOUR)
+        requests = self._play(_LOOP, lambda: guard, streamed=streamed, wired_twice=True)
+        self._compare(_LOOP, AT_TWO_AND_FOUR, "M6", requests)
+
+    @_shows("D12", "S3")
+    def test_one_run_after_the_other(self) -> None:
+        """The second run on one guard knows nothing of the first."""
+        guard = self.driver.guard(AT_TWO_AND_FOUR)
+        short = Script((Run("go", (Turn((ONE,)), DONE)),))
+        for _ in range(4):
+            self._compare(short, AT_TWO_AND_FOUR, "D12", self._play(short, lambda: guard))
+
+    @_shows("D12")
+    def test_runs_at_once(self, streamed: bool) -> None:  # noqa: FBT001
+        """Runs that take turns on one guard in one event loop do not mix."""
+        self._needs(Capability.CONCURRENT_RUNS, Capability.STREAMING if streamed else None)
+        guard = self.driver.guard(AT_TWO_AND_FOUR)
+
+        async def play_all() -> list[Sequence[Request]]:
+            options = Options(streamed=streamed, pause=_Barrier(3).wait)
+            return await asyncio.gather(*(self.driver.play(_LOOP, lambda: guard, options) for _ in range(3)))
+
+        for requests in asyncio.run(play_all()):
+            self._compare(_LOOP, AT_TWO_AND_FOUR, "D12", requests)
+
+    @_shows("D12")
+    def test_runs_in_threads(self) -> None:
+        """Runs that take turns on one guard in threads do not mix."""
+        self._needs(Capability.THREADS)
+        guard = self.driver.guard(AT_TWO_AND_FOUR)
+        barrier = threading.Barrier(3)
+
+        async def pause() -> None:
+            barrier.wait(timeout=60)
+
+        with ThreadPoolExecutor(3) as pool:
+            playing = [pool.submit(self._play, _LOOP, lambda: guard, pause=pause) for _ in range(3)]
+        for future in playing:
+            self._compare(_LOOP, AT_TWO_AND_FOUR, "D12", future.result())
+
+    @_shows("D12", "M1", "M5")
+    def test_nested_agents(self, streamed: bool) -> None:  # noqa: FBT001
+        """The calls of an agent that is run as a tool are a conversation of their own."""
+        delegate = Turn((Call("delegate", '{"q": 1}'),))
+        script = Script((Run("go", (*[delegate] * 3, DONE)),), delegated=(Turn((ONE,)), Turn((ONE,)), DONE))
+        requests = self._check(script, RepeatGuardConfig(thresholds=(3,)), "D12", streamed=streamed)
+        reminded = [request.agent for request in requests if request.agent != "main" and reminders_in(request)]
+        if reminded:
+            raise ContractError("D12", f"the calls of one agent were held against another: {reminded[0]} was reminded")
+        requests = self._check(script, RepeatGuardConfig(thresholds=(2,)), "D12", streamed=streamed)
+        inner = [len(reminders_in(request)) for request in requests if request.agent != "main"]
+        if inner != [0, 0, 1] * 3:
+            raise ContractError("D12", f"each nested run was to be reminded in its third request, and was as in {inner}")
+
+    @_shows("D12", "M1", "M5")
+    def test_handoff(self, streamed: bool) -> None:  # noqa: FBT001
+        """Another agent takes over with a count of its own, and what was due is dropped."""
+        turns = (Turn((ONE,)), Turn((ONE,)), Turn((ONE,), hands_over=True), *[Turn((ONE,))] * 3, DONE)
+        script = Script((Run("go", turns),))
+        self._needs(*script.needs, Capability.STREAMING if streamed else None)
+        requests = self._play(script, self._maker(RepeatGuardConfig(thresholds=(3,))), streamed=streamed)
+        check_invariants(requests)
+        reminders = [len(reminders_in(request)) for request in requests]
+        if reminders != [0, 0, 0, 0, 0, 0, 1]:
+            raise ContractError("D12", f"only the third call after the handoff was to be reminded of: {reminders}")
+
+    @_shows("S3")
+    def test_nothing_is_kept(self) -> None:
+        """A guard that outlives its runs holds nothing of them."""
+        call = Call("search", '{"q": "a planted word"}')
+        guard = self.driver.guard(AT_TWO_AND_FOUR)
+        self._play(Script((Run("go", (*[Turn((call,))] * 3, DONE)),)), lambda: guard)
+        gc.collect()
+        if any(isinstance(held, str) and "a planted word" in held for held in _reachable(guard)):
+            raise ContractError("S3", "the guard still holds the arguments of a call of a run that has ended")
+
+    def _check(
+        self,
+        script: Script,
+        config: RepeatGuardConfig,
+        rule: str,
+        *,
+        streamed: bool = False,
+        untracked: Callable[[str], bool] | None = None,
+    ) -> list[Request]:
+        """Play a script with the guard and without it, and check everything about it."""
+        self._needs(*script.needs, Capability.STREAMING if streamed else None)
+        requests = self._play(script, self._maker(config, untracked), streamed=streamed)
+        unguarded = self._play(script, None, streamed=streamed)
+        try:
+            self._compare(script, config, rule, requests, untracked)
+            check_untouched(requests, unguarded)
+        except ContractError as error:
+            error.args = (f"{error}\n\nThe script:\n{script}\n\nThe configuration:\n{config!r}",)
+            raise
+        return requests
+
+    @staticmethod
+    def _compare(
+        script: Script,
+        config: RepeatGuardConfig,
+        rule: str,
+        requests: Sequence[Request],
+        untracked: Callable[[str], bool] | None = None,
+    ) -> None:
+        check_invariants(requests)
+        due = due_reminders(script, config, untracked)
+        check_requests(requests, expected_requests(script, config, due), rule)
+
+    def _maker(self, config: RepeatGuardConfig, untracked: Callable[[str], bool] | None = None) -> MakeGuard:
+        return lambda: self.driver.guard(config, untracked=untracked)
+
+    def _play(self, script: Script, make_guard: MakeGuard | None, **options: Any) -> Sequence[Request]:
+        return asyncio.run(self.driver.play(script, make_guard, Options(**options)))
+
+    def _played_despite(self, make_guard: MakeGuard, fault: str) -> Sequence[Request]:
+        try:
+            return self._play(_LOOP, make_guard)
+        except Exception as error:
+            raise ContractError("S2", f"{fault} ended the run: {error!r}") from error
+
+    def _needs(self, *capabilities: Capability | None) -> None:
+        for capability in capabilities:
+            if capability in self.driver.lacks:
+                pytest.skip(f"{self.driver.name} lacks {capability.name}: {self.driver.lacks[capability]}")
+
+
+_OF_THE_CONTRACT: Final = frozenset(name for name in vars(AdapterContract) if not name.startswith("__"))
+_HINT: Final = "the contract's tests stand as they are; what the framework lacks is declared in the driver's `lacks`"
+
+
+class _PlantedError(Exception):
+    """An error that a test plants."""
+
+
+class _FaultyConfig(RepeatGuardConfig):
+    def tracks(self, tool_name: str) -> bool:
+        raise _PlantedError(tool_name)
+
+
+class _Barrier:
+    """Lets runs go on when all of them have arrived."""
+
+    def __init__(self, parties: int) -> None:
+        self._parties = parties
+        self._arrived = 0
+        self._opened = asyncio.Event()
+
+    async def wait(self) -> None:
+        self._arrived += 1
+        if self._arrived % self._parties == 0:
+            self._opened.set()
+            self._opened = asyncio.Event()
+        else:
+            await self._opened.wait()
+
+
+class _Records(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@contextmanager
+def _logged() -> Iterator[list[logging.LogRecord]]:
+    handler = _Records()
+    level = _LOGGER.level
+    _LOGGER.addHandler(handler)
+    _LOGGER.setLevel(logging.INFO)
+    try:
+        yield handler.records
+    finally:
+        _LOGGER.setLevel(level)
+        _LOGGER.removeHandler(handler)
+
+
+def _check_logged_once(records: Collection[logging.LogRecord], fault: str) -> None:
+    with_traceback = [record for record in records if record.exc_info and record.exc_info[1] is not None]
+    if len(with_traceback) != 1:
+        raise ContractError("S2", f"{fault} was to be logged once with its traceback, and was {len(with_traceback)} times")
+
+
+def _is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _reachable(root: object) -> Iterator[object]:
+    """Follow references from an object, but not into code."""
+    seen: set[int] = set()
+    pending = [root]
+    while pending:
+        held = pending.pop()
+        if id(held) in seen or isinstance(held, type | ModuleType | logging.Logger):
+            continue
+        seen.add(id(held))
+        yield held
+        pending.extend(held.__closure__ or () if isinstance(held, FunctionType) else gc.get_referents(held))

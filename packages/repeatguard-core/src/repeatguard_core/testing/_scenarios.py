@@ -1,0 +1,164 @@
+"""The scenarios: each shows a rule, with the reminders that belong in it written down by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from repeatguard_core._config import RepeatGuardConfig
+from repeatguard_core.testing._script import MEANINGS, Call, Run, Script, Turn
+
+__all__ = ["SCENARIOS", "Scenario"]
+
+ONE: Final = Call("search", '{"q": 1}')
+TRUE: Final = Call("search", '{"q": true}')
+NOTE: Final = Call("note", "{}")
+DONE: Final = Turn(text="done")
+AT_TWO_AND_FOUR: Final = RepeatGuardConfig(thresholds=(2, 4))
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A script, and what must come of it.
+
+    Attributes:
+        name: What happens, in a few words.
+        rules: The identifiers of the rules that it shows.
+        script: What the model does.
+        reminders: The turns (counted from 0) behind whose results a reminder belongs, each with
+            the count that it gives.
+        config: The configuration to play it with.
+    """
+
+    name: str
+    rules: tuple[str, ...]
+    script: Script
+    reminders: tuple[tuple[int, int], ...]
+    config: RepeatGuardConfig = AT_TWO_AND_FOUR
+
+
+def _calls(*calls: Call) -> tuple[Turn, ...]:
+    """Make each call in a turn of its own, and then answer."""
+    return (*(Turn((call,)) for call in calls), DONE)
+
+
+def _run(*turns: Turn, prompt: str = "go") -> Script:
+    return Script((Run(prompt, turns),))
+
+
+def _spellings(meaning: str) -> tuple[Turn, ...]:
+    spellings = MEANINGS[meaning]
+    return _calls(*(Call("search", spelling) for spelling in (spellings * 2)[:2]))
+
+
+SCENARIOS: Final[tuple[Scenario, ...]] = (
+    Scenario(
+        "a loop under the default configuration",
+        ("C1", "D1", "D10", "M1", "M2", "M5", "M6"),
+        _run(*_calls(*[ONE] * 10)),
+        ((2, 3), (4, 5), (7, 8)),
+        RepeatGuardConfig(),
+    ),
+    Scenario("no repetition", ("D1",), _run(*_calls(ONE, TRUE, ONE, TRUE)), ()),
+    Scenario(
+        "a different call starts a new chain",
+        ("D1", "D10"),
+        _run(*_calls(ONE, ONE, ONE, TRUE, TRUE, ONE, ONE)),
+        ((1, 2), (4, 2), (6, 2)),
+    ),
+    Scenario(
+        "another tool with the same arguments",
+        ("D1",),
+        _run(*_calls(ONE, Call("fetch", '{"q": 1}'), ONE, Call("fetch", '{"q": 1}'))),
+        (),
+    ),
+    Scenario("spellings of a number", ("D2",), _run(*_spellings("one")), ((1, 2),)),
+    Scenario("spellings of a string", ("D2",), _run(*_spellings("one as text")), ((1, 2),)),
+    Scenario("the order of keys", ("D2", "D5"), _run(*_spellings("two keys")), ((1, 2),)),
+    Scenario("a number is no boolean and no string", ("D2",), _run(*_calls(ONE, TRUE, Call("search", '{"q": "1"}'))), ()),
+    Scenario(
+        "a null is not a missing key",
+        ("D2",),
+        _run(*_calls(Call("search", MEANINGS["two keys"][0]), Call("search", MEANINGS["one key"][0]))),
+        (),
+    ),
+    Scenario(
+        "numbers beyond 64 bits",
+        ("D2",),
+        _run(*(Turn((Call("search", MEANINGS[name][0]),)) for name in ("a large number", "the next large number")), DONE),
+        (),
+    ),
+    Scenario("ways to pass no arguments", ("D3",), _run(*_calls(*(Call("note", t) for t in MEANINGS["nothing"]))), ((1, 2),)),
+    Scenario("arguments that are not JSON", ("D4", "D8"), _run(*_spellings("not JSON")), ((1, 2),)),
+    Scenario(
+        "an excluded tool is transparent",
+        ("D6", "D7"),
+        _run(*_calls(ONE, NOTE, ONE, NOTE, NOTE, ONE, NOTE, ONE)),
+        ((2, 2), (7, 4)),
+        RepeatGuardConfig(thresholds=(2, 4), exclude=("n*e",)),
+    ),
+    Scenario(
+        "a tool that is not included is transparent",
+        ("D6", "D7"),
+        _run(*_calls(ONE, NOTE, NOTE, ONE)),
+        ((3, 2),),
+        RepeatGuardConfig(thresholds=(2, 4), include=("search", "fetch")),
+    ),
+    Scenario("equal calls in one batch", ("D9", "M1"), _run(Turn((ONE, ONE)), Turn((ONE,)), Turn((ONE,)), DONE), ((0, 2), (2, 4))),
+    Scenario("the last of several in a batch", ("D10", "M6"), _run(Turn((ONE,) * 5), DONE), ((0, 4),)),
+    Scenario("due though the batch goes on", ("D10", "M1"), _run(Turn((ONE, ONE, TRUE)), Turn((TRUE,)), DONE), ((0, 2), (1, 2))),
+    Scenario("a batch of different calls", ("D9", "M1"), _run(Turn((ONE, TRUE, NOTE)), Turn((NOTE, ONE)), DONE), ((1, 2),)),
+    Scenario(
+        "words beside the calls are no new material",
+        ("D11",),
+        _run(Turn((ONE,), text="let me see"), Turn((ONE,), text="once more"), DONE),
+        ((1, 2),),
+    ),
+    Scenario("a tool that raises", ("D8",), _run(*_calls(*[Call("failing", "{}")] * 2)), ((1, 2),)),
+    Scenario("a denied call", ("D8",), _run(*_calls(*[Call("forbidden", "{}")] * 2)), ((1, 2),)),
+    Scenario("an unknown tool", ("D8",), _run(*_calls(*[Call("missing", "{}")] * 2)), ((1, 2),)),
+    Scenario(
+        "a tool that raises, in a batch",
+        ("D8", "D9", "M1"),
+        _run(Turn((ONE, Call("failing", "{}"), Call("failing", "{}"), ONE)), Turn((ONE,)), DONE),
+        ((0, 2), (1, 2)),
+    ),
+    Scenario(
+        "a further run starts a new chain",
+        ("D11", "M5", "M6"),
+        Script((Run("go", _calls(ONE, ONE, ONE)), Run("again", _calls(ONE, ONE)))),
+        ((1, 2), (5, 2)),
+    ),
+    Scenario(
+        "a further run on a stored conversation",
+        ("M5", "M6"),
+        Script((Run("go", _calls(ONE, ONE)), Run("again", _calls(ONE, ONE), from_storage=True))),
+        ((1, 2), (4, 2)),
+    ),
+    Scenario(
+        "the user steers",
+        ("D11",),
+        _run(Turn((ONE,), steer="look again"), Turn((ONE,)), Turn((ONE,)), DONE),
+        ((2, 2),),
+    ),
+    Scenario(
+        "the user steers when a reminder is due",
+        ("D11", "M1", "M5"),
+        _run(Turn((ONE,)), Turn((ONE,), steer="look again"), Turn((ONE,)), Turn((ONE,)), DONE),
+        ((1, 2), (3, 2)),
+    ),
+    Scenario(
+        "a resumed run goes on counting",
+        ("D11", "M5", "M6"),
+        _run(Turn((ONE,)), Turn((ONE,), resumes=True), Turn((ONE,), resumes=True), Turn((ONE,)), DONE),
+        ((1, 2), (3, 4)),
+    ),
+    Scenario(
+        "long arguments are cut",
+        ("M3", "M2"),
+        _run(*_calls(*[Call("search", MEANINGS["long"][0])] * 4)),
+        ((1, 2), (3, 4)),
+        RepeatGuardConfig(thresholds=(2, 4), arguments_preview_chars=20),
+    ),
+    Scenario("lines inside arguments", ("M4",), _run(*_calls(*[Call("search", MEANINGS["lines"][0])] * 4)), ((1, 2), (3, 4))),
+)

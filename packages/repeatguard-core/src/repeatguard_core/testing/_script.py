@@ -1,0 +1,172 @@
+"""A script: what a model does in a conversation and what happens to it, in no framework's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+__all__ = ["MEANINGS", "RETURNING_TOOLS", "Call", "Capability", "Run", "Script", "Turn"]
+
+#: Tools that return the text "ok". Like all tools of a script they have one parameter, ``q``,
+#: which may be left out and takes any value.
+RETURNING_TOOLS: Final = ("search", "fetch", "note")
+
+
+class Capability(Enum):
+    """What a script may ask of a framework, beyond a model that calls one tool after the other."""
+
+    PARALLEL_CALLS = "several calls in one response"
+    TEXT_BESIDE_CALLS = "words and calls in one response"
+    INVALID_ARGUMENTS = "arguments that are not JSON reach the conversation"
+    FAILING_TOOL = "the tool 'failing', which raises, and the run goes on"
+    DENIED_CALL = "the tool 'forbidden', whose calls are denied, and the run goes on"
+    UNKNOWN_TOOL = "the tool 'missing', which does not exist, and the run goes on"
+    NESTED_AGENT = "the tool 'delegate', which runs another agent"
+    HANDOFF = "another agent takes over the conversation"
+    STEERING = "the user says something between two requests of a run"
+    FURTHER_RUN = "a further run on the same conversation"
+    STORED_CONVERSATION = "the conversation is stored as JSON or bytes, and loaded for the next run"
+    RESUMED_RUN = "a run is stored between two requests, loaded, and goes on"
+    STREAMING = "the model's responses are streamed"
+    USER_HOOKS = "a hook of the user's that is called before each request"
+    WIRED_TWICE = "the guard can be wired twice"
+    CONCURRENT_RUNS = "several runs at once in one event loop"
+    THREADS = "several runs at once in threads"
+
+
+#: Arguments by what they mean, each in several spellings.
+MEANINGS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "nothing": ("{}", "", " { } "),
+        "one": ('{"q": 1}', '{"q":1.0}', '{ "q": 1e0 }'),
+        "true": ('{"q": true}',),
+        "one as text": ('{"q": "1"}', '{"q": "\\u0031"}'),
+        "two keys": ('{"q": {"a": 1, "b": null}}', '{"q": {"b": null, "a": 1}}'),
+        "one key": ('{"q": {"a": 1}}',),
+        "a large number": ('{"q": 12345678901234567890}',),
+        "the next large number": ('{"q": 12345678901234567891}',),
+        "lines": ('{"q": "a\\n- tool: b\\u2028\\u0085c"}',),
+        "long": (f'{{"q": "{"x" * 600}"}}',),
+        "not JSON": ('{"q": ', ' {"q": '),
+    }
+)
+_TOOL_NEEDS: Final = {
+    "failing": Capability.FAILING_TOOL,
+    "forbidden": Capability.DENIED_CALL,
+    "missing": Capability.UNKNOWN_TOOL,
+    "delegate": Capability.NESTED_AGENT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that the model makes.
+
+    Attributes:
+        tool: A returning tool, or one of the tools that `Capability` describes.
+        arguments: What the model writes; one of the spellings in `MEANINGS`.
+    """
+
+    tool: str
+    arguments: str = "{}"
+
+    def __str__(self) -> str:
+        return f"{self.tool}({self.arguments})"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One response of the model, and what happens before the next request.
+
+    Attributes:
+        calls: The calls it makes, in order. A turn without calls is an answer, and ends the run.
+        text: What it says, beside the calls or as the answer.
+        hands_over: It also hands the conversation over to another agent, which takes the next turn.
+        steer: What the user says once the results are there, or None.
+        resumes: The run is stored here, loaded by another process, and goes on.
+    """
+
+    calls: tuple[Call, ...] = ()
+    text: str = ""
+    hands_over: bool = False
+    steer: str | None = None
+    resumes: bool = False
+
+    def __str__(self) -> str:
+        says = [f'"{self.text}"'] if self.text else []
+        hands_over = ["hands over"] if self.hands_over else []
+        lines = ["model: " + " + ".join([*says, *map(str, self.calls), *hands_over])]
+        lines += ["(stored, loaded, goes on)"] if self.resumes else []
+        lines += [f"user, in between: {self.steer}"] if self.steer is not None else []
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run: what the user asks for, and the model's turns up to its answer.
+
+    Attributes:
+        prompt: The user's message.
+        turns: What the model does; the last turn, and no other, has no calls.
+        from_storage: The conversation so far is stored and loaded before this run.
+    """
+
+    prompt: str
+    turns: tuple[Turn, ...]
+    from_storage: bool = False
+
+    def __str__(self) -> str:
+        stored = "(stored and loaded)\n" if self.from_storage else ""
+        return f"{stored}user: {self.prompt}\n" + "\n".join(map(str, self.turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A conversation: one run or several on the same history.
+
+    Attributes:
+        runs: The runs, in order.
+        delegated: What the other agent does each time ``delegate`` is called.
+    """
+
+    runs: tuple[Run, ...]
+    delegated: tuple[Turn, ...] = ()
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All turns of all runs; each is the answer to one request."""
+        return tuple(turn for run in self.runs for turn in run.turns)
+
+    @property
+    def needs(self) -> frozenset[Capability]:
+        """What the script asks of a framework."""
+        return frozenset(self._needs())
+
+    def _needs(self) -> Iterator[Capability]:
+        if len(self.runs) > 1:
+            yield Capability.FURTHER_RUN
+        if any(run.from_storage for run in self.runs):
+            yield Capability.STORED_CONVERSATION
+        for turn in (*self.turns, *self.delegated):
+            if len(turn.calls) + turn.hands_over > 1:
+                yield Capability.PARALLEL_CALLS
+            if turn.text and turn.calls:
+                yield Capability.TEXT_BESIDE_CALLS
+            if turn.hands_over:
+                yield Capability.HANDOFF
+            if turn.steer is not None:
+                yield Capability.STEERING
+            if turn.resumes:
+                yield Capability.RESUMED_RUN
+            for call in turn.calls:
+                if call.arguments in MEANINGS["not JSON"]:
+                    yield Capability.INVALID_ARGUMENTS
+                if call.tool in _TOOL_NEEDS:
+                    yield _TOOL_NEEDS[call.tool]
+
+    def __str__(self) -> str:
+        delegated = "".join(f"\n{turn}" for turn in self.delegated).replace("\n", "\n  ")
+        return "\n".join(map(str, self.runs)) + (f"\nthe other agent, each time:{delegated}" if delegated else "")

@@ -1,0 +1,310 @@
+"""Adapters broken on purpose, each in one way, and what the contract must say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
+from repeatguard_core.testing import Entry, MakeGuard, Options, Other, Request, Returned, Said, Script
+
+from tests.core.kit.reference import Conversation, ReferenceDriver, ReferenceGuard
+
+
+class CountsTwice(ReferenceGuard):
+    """Sees a call when it is made and again when it has its result."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        doubled = [twice for entry in conversation for twice in ([entry] * (1 + (type(entry).__name__ == "Called")))]
+        ends = [index for index, entry in enumerate(conversation) if isinstance(entry, Returned)]
+        return ((ends[-1] + 1, reminder) for _, reminder in super().missing(doubled) if ends[-1] + 1 == len(conversation))
+
+
+class ForgetsEarlierReminders(ReferenceGuard):
+    """Only the latest reminder is in a request."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        super().before_request(conversation)
+        ours = [index for index, entry in enumerate(conversation) if self.is_ours(entry)]
+        for index in reversed(ours[:-1]):
+            del conversation[index]
+
+
+class RemindsBetweenResults(ReferenceGuard):
+    """Puts its message before the last result, not behind it."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        return ((index - 1, reminder) for index, reminder in super().missing(conversation))
+
+
+class RemindsAtTheEnd(ReferenceGuard):
+    """Puts its message at the end, whatever else has come meanwhile."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        return ((len(conversation), reminder) for _, reminder in super().missing(conversation))
+
+
+class LeaksBetweenRuns(ReferenceGuard):
+    """Keeps one chain for all the runs that it guards, and looks at the latest batch only."""
+
+    def __init__(self, config: RepeatGuardConfig, **options: Any) -> None:
+        super().__init__(config, **options)
+        self.chain = self.support.new_chain()
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        fresh, self.support.new_chain = self.support.new_chain, lambda: _Deaf(self.chain)  # type: ignore[method-assign]
+        latest = max((i for i, entry in enumerate(conversation) if isinstance(entry, Said)), default=0)
+        yield from ((latest + index, reminder) for index, reminder in super().missing(conversation[latest:]))
+        self.support.new_chain = fresh  # type: ignore[method-assign]
+
+
+class _Deaf(RepeatChain):
+    """A chain that goes on whatever it is told."""
+
+    def __init__(self, chain: RepeatChain) -> None:
+        self._chain = chain
+
+    def observe(self, calls: Any) -> Reminder | None:
+        return self._chain.observe(calls)
+
+    def reset(self) -> None:
+        pass
+
+
+_PROCESS_WIDE = RepeatChain(RepeatGuardConfig(thresholds=(2, 4)))
+
+
+class CountsInTheProcess(LeaksBetweenRuns):
+    """Keeps one chain for everything in the process."""
+
+    def __init__(self, config: RepeatGuardConfig, **options: Any) -> None:
+        super().__init__(config, **options)
+        self.chain = _PROCESS_WIDE
+
+
+class NeverResets(ReferenceGuard):
+    """Takes the user's words for nothing."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        fresh, chain = self.support.new_chain, self.support.new_chain()
+        self.support.new_chain = lambda: _Deaf(chain)  # type: ignore[method-assign]
+        yield from super().missing(conversation)
+        self.support.new_chain = fresh  # type: ignore[method-assign]
+
+
+class ResetsOnItsOwnReminder(ReferenceGuard):
+    """Takes its own message for the user's."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        latest = max((i for i, entry in enumerate(conversation) if self.is_ours(entry)), default=-1) + 1
+        return ((latest + index, reminder) for index, reminder in super().missing(conversation[latest:]))
+
+
+class MissesDeniedCalls(ReferenceGuard):
+    """Counts where a tool is run, which a denied call never gets to."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        kept = [(i, entry) for i, entry in enumerate(conversation) if getattr(entry, "tool", "") != "forbidden"]
+        places = [i for i, _ in kept] + [len(conversation)]
+        return ((places[index], reminder) for index, reminder in super().missing([entry for _, entry in kept]))
+
+
+class RemindsAgainOnReplay(ReferenceGuard):
+    """Remembers what it has said instead of looking."""
+
+    def __init__(self, config: RepeatGuardConfig, **options: Any) -> None:
+        super().__init__(config, **options)
+        self.said: set[int] = set()
+
+    def before_request(self, conversation: Conversation) -> None:
+        super().before_request(conversation)
+        self.said.update(id(entry) for entry in conversation if super(RemindsAgainOnReplay, self).is_ours(entry))
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        for index, reminder in ReferenceGuard.missing(self, conversation):
+            yield index, reminder
+
+    def is_ours(self, entry: Entry) -> bool:
+        return id(entry) in self.said
+
+
+class MutatesResults(ReferenceGuard):
+    """Writes its advice into the last result."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        super().before_request(conversation)
+        for index, entry in enumerate(conversation):
+            if isinstance(entry, Returned) and not entry.content.endswith("!"):
+                conversation[index] = replace(entry, content=f"{entry.content}!")
+
+
+class SpeaksAsTheSystem(ReferenceGuard):
+    """Gives its message another role."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        super().before_request(conversation)
+        conversation[:] = [Other(entry.text) if isinstance(entry, Said) and self.is_ours(entry) else entry for entry in conversation]
+
+
+class HasWordsOfItsOwn(ReferenceGuard):
+    """Adds to the text."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        for index, reminder in super().missing(conversation):
+            yield index, replace(reminder, text=f"{reminder.text} Please!")
+
+
+class FailsClosed(ReferenceGuard):
+    """Lets its own faults out."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        for index, reminder in reversed(list(self.missing(conversation))):
+            conversation.insert(index, Said(reminder.text))
+            self.support.announce(reminder)
+
+
+class FailsSilently(ReferenceGuard):
+    """Tells nobody of its faults."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        try:
+            for index, reminder in reversed(list(self.missing(conversation))):
+                conversation.insert(index, Said(reminder.text))
+                self.support.announce(reminder)
+        except Exception:  # noqa: BLE001, S110 - broken on purpose
+            pass
+
+
+class AnnouncesEveryTime(ReferenceGuard):
+    """Announces every reminder that it sees."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        super().before_request(conversation)
+        for index, reminder in super().missing([entry for entry in conversation if not self.is_ours(entry)]):
+            if index + 2 < len(conversation):
+                self.support.announce(reminder)
+
+
+class AnnouncesNothing(ReferenceGuard):
+    """Neither logs nor calls."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        for index, reminder in reversed(list(self.missing(conversation))):
+            conversation.insert(index, Said(reminder.text))
+
+
+class DoesNotKnowItself(ReferenceGuard):
+    """Reminds wherever a reminder is due, also where it stands already."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        for index, reminder in super().missing([entry for entry in conversation if not self.is_ours(entry)]):
+            del index
+            if isinstance(conversation[-1], Returned) or self.is_ours(conversation[-1]):
+                yield len(conversation), reminder
+
+
+class IgnoresUntracked(ReferenceGuard):
+    """Counts every tool."""
+
+    def __init__(self, config: RepeatGuardConfig, *, untracked: Callable[[str], bool] | None = None, **options: Any) -> None:
+        del untracked
+        super().__init__(config, **options)
+
+
+class KeepsConversations(ReferenceGuard):
+    """Holds on to what it has seen."""
+
+    def __init__(self, config: RepeatGuardConfig, **options: Any) -> None:
+        super().__init__(config, **options)
+        self.seen: list[Conversation] = []
+
+    def before_request(self, conversation: Conversation) -> None:
+        super().before_request(conversation)
+        self.seen.append(conversation)
+
+
+class GoesOnAfterAHandoff(ReferenceGuard):
+    """Holds one agent's calls against the next."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        renamed = [replace(entry, tool="note") if getattr(entry, "tool", "") == "handoff" else entry for entry in conversation]
+        places = [index for index, entry in enumerate(renamed) if getattr(entry, "tool", "") != "note"] + [len(renamed)]
+        kept = [renamed[index] for index in places[:-1]]
+        return ((places[index], reminder) for index, reminder in super().missing(kept))
+
+
+class CountsNestedAgentsToo(LeaksBetweenRuns):
+    """One chain for an agent and those that it delegates to."""
+
+
+class Dropping(ReferenceGuard):
+    """Makes room for its message."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        super().before_request(conversation)
+        if any(self.is_ours(entry) for entry in conversation) and isinstance(conversation[0], Said):
+            conversation[0] = Said("")
+
+
+class SwallowingDriver(ReferenceDriver):
+    """The adapter catches what the user's hooks raise."""
+
+    name = "swallows the exceptions of the user's hooks"
+
+    async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
+        hook = options.user_hook
+
+        def swallow() -> None:
+            try:
+                hook()  # type: ignore[misc]
+            except Exception:  # noqa: BLE001, S110 - broken on purpose
+                pass
+
+        return await super().play(script, make_guard, replace(options, user_hook=swallow) if hook and make_guard else options)
+
+
+class ForgettingTheHookDriver(ReferenceDriver):
+    """The adapter takes the place of the user's hooks."""
+
+    name = "drops the user's hooks"
+
+    async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
+        return await super().play(script, make_guard, replace(options, user_hook=None) if make_guard else options)
+
+
+def driver(guard: type[ReferenceGuard]) -> ReferenceDriver:
+    """Make a driver for a broken guard."""
+    made = ReferenceDriver()
+    made.guard_class = guard
+    return made
+
+
+#: Each broken adapter, the test that catches it, and the words in which it does.
+BROKEN: list[tuple[ReferenceDriver, str, str]] = [
+    (driver(CountsTwice), "a loop under the default configuration", "D1|reminded, and should not have been"),
+    (driver(ForgetsEarlierReminders), "a loop under the default configuration", "M5: request .* does not begin with request"),
+    (driver(RemindsBetweenResults), "equal calls in one batch", "M1: .* stands before a result of its batch"),
+    (driver(RemindsAtTheEnd), "the user steers when a reminder is due", "M1: .* not stand right behind the results"),
+    (driver(LeaksBetweenRuns), "test_one_run_after_the_other", "D12: .* should not have been"),
+    (driver(CountsInTheProcess), "test_one_run_after_the_other", "D12: .* should not have been"),
+    (driver(NeverResets), "the user steers", "D11: .* was reminded, and should not have been"),
+    (driver(ResetsOnItsOwnReminder), "a loop under the default configuration", "C1: .* should have been reminded"),
+    (driver(MissesDeniedCalls), "a denied call", "D8: .* should have been reminded, and was not"),
+    (driver(RemindsAgainOnReplay), "a further run on a stored conversation", "M6: .* is the second one behind the same"),
+    (driver(MutatesResults), "no repetition", "S1: without its reminders, request 2 is not as without the guard"),
+    (driver(SpeaksAsTheSystem), "a loop under the default configuration", "M1: .* has not the role of the user"),
+    (driver(HasWordsOfItsOwn), "a loop under the default configuration", "M2: .* the reminder is .* and should be"),
+    (driver(FailsClosed), "test_a_fault_of_the_guards_own", "S2: a fault inside the guard ended the run"),
+    (driver(FailsSilently), "test_a_fault_of_the_guards_own", "S2: .* to be logged once with its traceback, and was 0"),
+    (driver(AnnouncesEveryTime), "test_every_reminder_is_announced", "S6: on_reminder was to be called at"),
+    (driver(AnnouncesNothing), "test_every_reminder_is_announced", r"S6: .* and was at \[\]"),
+    (driver(DoesNotKnowItself), "test_wired_twice", "M6: .* is the second one behind the same results"),
+    (driver(IgnoresUntracked), "test_bookkeeping_tools", "D6: .* should have been reminded, and was not"),
+    (driver(KeepsConversations), "test_nothing_is_kept", "S3: the guard still holds the arguments"),
+    (driver(GoesOnAfterAHandoff), "test_handoff", "D12: only the third call after the handoff"),
+    (driver(CountsNestedAgentsToo), "test_nested_agents", "D12: .*"),
+    (driver(Dropping), "a loop under the default configuration", "M5|S1"),
+    (SwallowingDriver(), "test_an_exception_of_the_users_hook", "S5: an exception of the user's hook ends the run without"),
+    (ForgettingTheHookDriver(), "test_a_hook_of_the_users", "S5: the user's hook was called 0 times"),
+]

@@ -1,0 +1,197 @@
+"""The kit itself: it catches what is broken, each for its own reason, and does not let itself be weakened."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+from repeatguard_core import RepeatGuardConfig
+from repeatguard_core.testing import RULES, SCENARIOS, AdapterContract, Capability, ContractError, Driver, Run, Script, Turn
+from repeatguard_core.testing._oracle import due_reminders
+from repeatguard_core.testing._script import Call
+
+from tests.core.kit.broken import BROKEN
+from tests.core.kit.reference import ReferenceDriver
+
+
+def attempt(driver: Driver, name: str, tmp_path: Path) -> None:
+    """Run one test of the contract, or one scenario, on an adapter."""
+    contract: Any = type("Contract", (AdapterContract,), {"driver": driver})()
+    for scenario in SCENARIOS:
+        if scenario.name == name:
+            contract.test_scenario(scenario, streamed=False)
+            return
+    test = getattr(contract, name)
+    given: dict[str, Any] = {"streamed": False, "where": "untracked", "tmp_path": tmp_path}
+    test(**{parameter: given[parameter] for parameter in inspect.signature(test).parameters})
+
+
+@pytest.mark.parametrize(
+    ("driver", "name", "words"), BROKEN, ids=lambda value: getattr(getattr(value, "guard_class", None), "__name__", None)
+)
+def test_a_broken_adapter_is_caught_for_its_own_reason(
+    driver: ReferenceDriver, name: str, words: str, tmp_path: Path
+) -> None:
+    """With a sentence that says what is wrong, where the reference passes."""
+    with pytest.raises(ContractError, match=f"(?s){words}"):
+        attempt(driver, name, tmp_path)
+    attempt(ReferenceDriver(), name, tmp_path)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_the_oracle_agrees_with_what_was_written_by_hand(scenario: Any) -> None:
+    """The scenarios' reminders are written down one by one, and the oracle works them out."""
+    due = due_reminders(scenario.script, scenario.config)
+    assert tuple((reminder.turn, reminder.count) for reminder in due) == scenario.reminders
+
+
+def test_scenarios_name_rules_that_exist_and_have_names_of_their_own() -> None:
+    """A name finds one scenario."""
+    assert {rule for scenario in SCENARIOS for rule in scenario.rules} <= set(RULES)
+    assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS)
+
+
+def test_random_scripts_shrink_to_a_script_that_one_can_read() -> None:
+    """The smallest script that shows the fault, in words."""
+    (driver, *_) = next(row for row in BROKEN if row[0].guard_class.__name__ == "MissesDeniedCalls")
+    contract: Any = type("Contract", (AdapterContract,), {"driver": driver})()
+    with pytest.raises(ContractError) as caught:
+        contract.test_random_scripts(streamed=False)
+    script = str(caught.value).partition("The script:\n")[2].partition("\n\nThe configuration:")[0]
+    assert "forbidden" in script
+    assert len(script.splitlines()) <= 5, script
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"test_handoff": None},
+        {"test_scenario": lambda self, scenario, streamed: None},
+        {"test_nothing_is_kept": pytest.mark.skip(reason="later")(lambda self: None)},
+        {"pytest_generate_tests": lambda self, metafunc: None},
+        {"_play": lambda self: ()},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_class_that_changes_the_contract_is_refused(change: dict[str, Any]) -> None:
+    """Overriding and removing are the same thing, and helpers count as well."""
+    with pytest.raises(TypeError, match=f"TestMine changes {next(iter(change))}; the contract's tests stand as they are"):
+        type("TestMine", (AdapterContract,), {"driver": ReferenceDriver(), **change})
+
+
+CLASS = """
+import pytest
+from repeatguard_core.testing import AdapterContract, Capability
+from tests.core.kit.reference import ReferenceDriver
+
+class Mine(ReferenceDriver):
+    name = "mine"
+    lacks = {lacks}
+
+{mark}
+class TestMine(AdapterContract):
+    driver = Mine()
+"""
+
+
+@pytest.fixture
+def run_contract(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run a contract in a test run of its own."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[3])
+
+    def run(mark: str = "", lacks: str = "{}", *arguments: str) -> pytest.RunResult:
+        pytester.makepyfile(test_mine=CLASS.replace("{mark}", mark).replace("{lacks}", lacks))
+        return pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:cov", "-p", "no:asyncio", *arguments)
+
+    return run
+
+
+@pytest.mark.parametrize("mark", ["@pytest.mark.skip", "@pytest.mark.skipif(False, reason='')", "@pytest.mark.xfail"])
+def test_a_class_that_is_skipped_is_refused(run_contract: Any, mark: str) -> None:
+    """A mark on the class or the module would silence the contract."""
+    for spelled in (mark, mark.replace("@", "pytestmark = ")):
+        result = run_contract(spelled)
+        assert result.ret != pytest.ExitCode.OK
+        result.stdout.fnmatch_lines(["*is marked *; the contract's tests stand as they are;*"])
+        assert not result.parseoutcomes().get("passed")
+
+
+def test_what_a_framework_lacks_is_in_the_report(run_contract: Any) -> None:
+    """With the reason, and with the rules that could not be checked for it."""
+    lacks = "{Capability.HANDOFF: 'it has one agent', Capability.DENIED_CALL: 'nobody approves anything'}"
+    result = run_contract("", lacks)
+    assert result.ret == pytest.ExitCode.OK
+    assert result.parseoutcomes()["skipped"] == 4
+    result.stdout.fnmatch_lines(
+        [
+            "*repeatguard: rules and adapters*",
+            "rule * mine",
+            "D1 * passed",
+            "M7 * the core's",
+            "mine lacks DENIED_CALL: nobody approves anything",
+            "mine lacks HANDOFF: it has one agent",
+        ]
+    )
+
+
+def test_a_rule_that_could_not_be_checked_is_lacking(run_contract: Any) -> None:
+    """It is not called checked."""
+    lacks = "{Capability.USER_HOOKS: 'there are none'}"
+    run_contract("", lacks).stdout.fnmatch_lines(["S5 * lacking", "mine lacks USER_HOOKS: there are none"])
+
+
+def test_a_failure_is_in_the_report(run_contract: Any) -> None:
+    """By rule and adapter."""
+    broken = "ReferenceDriver.guard_class = __import__('tests.core.kit.broken', fromlist=['x']).IgnoresUntracked"
+    try:
+        result = run_contract(broken, "{}", "-k", "bookkeeping or nothing_is_kept")
+    finally:
+        from tests.core.kit.reference import ReferenceGuard  # noqa: PLC0415
+
+        ReferenceDriver.guard_class = ReferenceGuard
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["D6 * 1 FAILED", "S3 * 1 passed"])
+
+
+def test_a_script_reads_like_one() -> None:
+    """What is printed when an adapter fails."""
+    call = Call("search", '{"q": 1}')
+    script = Script(
+        (
+            Run("go", (Turn((call, call), text="hm", resumes=True), Turn((call,), hands_over=True), Turn(text="done"))),
+            Run("again", (Turn((call,), steer="stop"), Turn(text="bye")), from_storage=True),
+        ),
+        delegated=(Turn(text="inner"),),
+    )
+    assert str(script).splitlines() == [
+        "user: go",
+        'model: "hm" + search({"q": 1}) + search({"q": 1})',
+        "(stored, loaded, goes on)",
+        'model: search({"q": 1}) + hands over',
+        'model: "done"',
+        "(stored and loaded)",
+        "user: again",
+        'model: search({"q": 1})',
+        "user, in between: stop",
+        'model: "bye"',
+        "the other agent, each time:",
+        '  model: "inner"',
+    ]
+    assert script.needs == {
+        Capability.PARALLEL_CALLS,
+        Capability.TEXT_BESIDE_CALLS,
+        Capability.RESUMED_RUN,
+        Capability.HANDOFF,
+        Capability.FURTHER_RUN,
+        Capability.STORED_CONVERSATION,
+        Capability.STEERING,
+    }
+
+
+def test_the_reference_is_checked_under_other_configurations_too() -> None:
+    """The oracle knows inclusion as well."""
+    script = Script((Run("go", (Turn((Call("search"), Call("fetch"), Call("search"))), Turn(text="done"))),))
+    config = RepeatGuardConfig(thresholds=(2,), include=("sea*",))
+    assert [(due.turn, due.count) for due in due_reminders(script, config)] == [(0, 2)]

@@ -1,0 +1,212 @@
+"""Plays the contract's scripts in the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, cast
+
+from agents import Agent, Model, ModelResponse, RunConfig, RunHooks, Runner, RunState, Usage, function_tool
+from agents.items import TResponseOutputItem, TResponseStreamEvent
+from agents.run_config import CallModelData, ModelInputData
+from repeatguard_core.testing import (
+    RETURNING_TOOLS,
+    Called,
+    Driver,
+    Entry,
+    MakeGuard,
+    Options,
+    Other,
+    Request,
+    Returned,
+    Said,
+    Script,
+    Turn,
+    Wrote,
+)
+from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
+
+from tests.openai_agents.scripted_model import as_stream, call, say
+
+Items = list[Any]
+
+
+class OpenAIAgentsDriver(Driver):
+    """Run hooks, and agent hooks beside them where the guard is wired twice."""
+
+    name = "openai_agents"
+
+    def guard(self, config: RepeatGuardConfig, **options: Any) -> RepeatGuardHooks:
+        return RepeatGuardHooks(config, **options)
+
+    async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
+        player = Player(script, make_guard, options)
+        items: Items = []
+        for run in script.runs:
+            if run.from_storage:
+                items = json.loads(json.dumps(items))
+                player.start_process()
+            items = await player.run([*items, {"role": "user", "content": run.prompt}])
+        return player.requests
+
+
+class Player:
+    """Plays one script."""
+
+    def __init__(self, script: Script, make_guard: MakeGuard | None, options: Options) -> None:
+        self.requests: list[Request] = []
+        self.options = options
+        self.turn = Turn()
+        self._script = script
+        self._make_guard = make_guard
+        self._turns = iter(script.turns)
+        self._numbers = itertools.count(1)
+        self._steers: list[tuple[int, str]] = []
+        self.start_process()
+
+    def start_process(self) -> None:
+        """Make everything anew that a process would make."""
+        self._guard: RepeatGuardHooks | None = self._make_guard() if self._make_guard else None
+        user_hooks = UserHooks(self.options) if self.options.user_hook else None
+        if self._guard is not None and user_hooks is not None:
+            self._guard = RepeatGuardHooks(self._guard._support.config, inner=user_hooks)
+        self._hooks: RunHooks[Any] | None = self._guard or user_hooks
+        self._agent = self._make_agent("main", [self._make_agent("second", [])])
+
+    def _make_agent(self, name: str, handoffs: list[Agent[Any]]) -> Agent[Any]:
+        agent_hooks = self._guard.agent_hooks() if self._guard and self.options.wired_twice else None
+        model = PlayedModel(self, name, None)
+        return Agent(name=name, model=model, tools=self._make_tools(), handoffs=list(handoffs), hooks=agent_hooks)
+
+    def _make_tools(self) -> list[Any]:
+        async def is_stored_here(*_: Any) -> bool:
+            return self.turn.resumes
+
+        def answer(q: Any = None) -> str:
+            return "ok"
+
+        def fail(q: Any = None) -> str:
+            msg = "it failed"
+            raise RuntimeError(msg)
+
+        async def delegate(q: Any = None) -> str:
+            model = PlayedModel(self, f"inner-{next(self._numbers)}", iter(self._script.delegated))
+            inner = Agent(name="inner", model=model, tools=self._make_tools())
+            result = await Runner.run(inner, "a task", hooks=self._guard, run_config=self._config())
+            return str(result.final_output)
+
+        def tool(function: Any, name: str, needs_approval: Any = is_stored_here) -> Any:
+            return function_tool(function, name_override=name, strict_mode=False, needs_approval=needs_approval)
+
+        answering = [tool(answer, name) for name in RETURNING_TOOLS]
+        return [*answering, tool(fail, "failing"), tool(delegate, "delegate"), tool(answer, "forbidden", needs_approval=True)]
+
+    async def run(self, input_items: Items) -> Items:
+        """Run the agent up to its answer, through all approvals."""
+        current: Any = input_items
+        while True:
+            result = await self._run_once(current)
+            if not result.interruptions:
+                return cast("Items", result.to_input_list())
+            state = result.to_state()
+            if self.turn.resumes:
+                self.start_process()
+                state = await RunState.from_json(self._agent, json.loads(json.dumps(state.to_json())))
+            for item in state.get_interruptions():
+                (state.reject if item.name == "forbidden" else state.approve)(item)
+            current = state
+
+    async def _run_once(self, current: Any) -> Any:
+        config = self._config(self._with_steers)
+        arguments: dict[str, Any] = {"hooks": self._hooks, "max_turns": 1000, "run_config": config}
+        if not self.options.streamed:
+            return await Runner.run(self._agent, current, **arguments)
+        result = Runner.run_streamed(self._agent, current, **arguments)
+        async for _ in result.stream_events():
+            pass
+        return result
+
+    @staticmethod
+    def _config(call_model_input_filter: Any = None) -> RunConfig:
+        return RunConfig(
+            tracing_disabled=True,
+            tool_not_found_behavior="return_error_to_model",
+            call_model_input_filter=call_model_input_filter,
+        )
+
+    def _with_steers(self, data: CallModelData[Any]) -> ModelInputData:
+        """Put the user's words from between two requests where they were said, as an input filter may."""
+        items = list(data.model_data.input)
+        if self.turn.steer is not None:
+            self._steers.append((len(items), self.turn.steer))
+        for place, text in reversed(self._steers):
+            items.insert(place, {"role": "user", "content": text})
+        return ModelInputData(input=items, instructions=data.model_data.instructions)
+
+    def respond(self, turns: Any) -> list[TResponseOutputItem]:
+        """Make the next response."""
+        turn = next(self._turns if turns is None else turns)
+        if turns is None:
+            self.turn = turn
+        words = [say(turn.text)] if turn.text else []
+        handoff = [call("transfer_to_second")] if turn.hands_over else []
+        return [*words, *(call(each.tool, each.arguments) for each in turn.calls), *handoff]
+
+
+class UserHooks(RunHooks[Any]):
+    """Hooks of the user's."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+
+    async def on_llm_start(self, *args: Any, **kwargs: Any) -> None:
+        assert self._options.user_hook is not None
+        self._options.user_hook()
+
+
+class PlayedModel(Model):
+    """Records a request and plays the next turn."""
+
+    def __init__(self, player: Player, agent: str, turns: Any) -> None:
+        self._player = player
+        self._agent = agent
+        self._turns = turns
+
+    async def _play(self, items: Any) -> list[TResponseOutputItem]:
+        self._player.requests.append(Request(entries(items), self._agent))
+        await self._player.options.pause()
+        return self._player.respond(self._turns)
+
+    async def get_response(self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any) -> ModelResponse:  # noqa: A002
+        return ModelResponse(output=await self._play(input), usage=Usage(), response_id=None)
+
+    async def stream_response(
+        self,
+        system_instructions: Any,
+        input: Any,  # noqa: A002
+        *args: Any,
+        **kwargs: Any,
+    ) -> AsyncIterator[TResponseStreamEvent]:
+        yield as_stream(await self._play(input))
+
+
+def entries(items: Items) -> tuple[Entry, ...]:
+    """Write a request down in the contract's terms."""
+    names = {item["call_id"]: item["name"] for item in items if item.get("type") == "function_call"}
+    return tuple(_entry(item, names) for item in items)
+
+
+def _entry(item: dict[str, Any], names: dict[str, str]) -> Entry:
+    kind = item.get("type", "message")
+    if kind == "function_call":
+        return Called(_tool(item["name"]), item["arguments"])
+    if kind == "function_call_output":
+        return Returned(_tool(names[item["call_id"]]), str(item["output"]))
+    content = item.get("content")
+    text = content if isinstance(content, str) else "".join(part["text"] for part in content or ())
+    return {"user": Said, "assistant": Wrote}.get(item.get("role", ""), Other)(text)
+
+
+def _tool(name: str) -> str:
+    return "handoff" if name.startswith("transfer_to_") else name
