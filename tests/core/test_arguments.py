@@ -9,22 +9,20 @@ import enum
 import json
 import sys
 import uuid
-from collections import OrderedDict, deque
+from collections import OrderedDict, UserList, deque
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, RootModel, SecretStr
 from repeatguard_core import canonical_arguments
 
 from tests.core.json_values import Value, any_value, changed_somewhere, same_value, spelling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SAME = [
     pytest.param('{"b": 1, "a": {"d": 2, "c": 3}}', '{"a":{"c":3,"d":2},"b":1}', id="keys are sorted at every depth"),
@@ -69,6 +67,9 @@ DIFFERENT = [
     pytest.param("[1e400]", "[Infinity]", id="a huge number is not infinity"),
     pytest.param("[]", "{}", id="an empty list is not no arguments"),
     pytest.param('""', "", id="an empty JSON string is not no arguments"),
+    pytest.param("\u00a0[1]", "[1]", id="text that only trimming turns into JSON"),
+    pytest.param([UserList([1, 2])], ["[1, 2]"], id="an object is not its description"),
+    pytest.param({"a": frozenset({"1"})}, {"a": frozenset({1})}, id="members of a set"),
     pytest.param("{'a': 1}", '{"a": 1}', id="text that is not JSON equals no JSON"),
     pytest.param('{"a": 1', '{"a": 1}', id="JSON that was cut off"),
 ]
@@ -156,6 +157,7 @@ def test_text_that_is_not_json_never_equals_json(text: str, value: Any) -> None:
 HUGE = [
     pytest.param("[" * 100_000, id="100,000 brackets"),
     pytest.param('{"a":' * 100_000 + "1" + "}" * 100_000, id="100,000 objects, one in the other"),
+    pytest.param("[" * 100_000 + "9" * 5_000, id="100,000 brackets and an integer of 5,000 digits"),
     pytest.param("[" + "9" * 5_000 + "]", id="an integer of 5,000 digits"),
     pytest.param("[1e" + "9" * 30 + "]", id="an exponent beyond any decimal"),
     pytest.param("[1." + "1" * 5_000 + "]", id="5,000 decimals"),
@@ -221,6 +223,20 @@ class Query(BaseModel):
     limits: set[int] = {1, 2}
 
 
+class Texts(RootModel[list[str]]):
+    """A model that iterates over what it holds."""
+
+    def __iter__(self) -> Iterator[str]:  # type: ignore[override]
+        return iter(self.root)
+
+
+class Plain:
+    """An object without a repr of its own."""
+
+    def __init__(self, x: int) -> None:
+        self.x = x
+
+
 class Hostile:
     """An object that cannot even be printed."""
 
@@ -249,6 +265,9 @@ ODD_OBJECTS = [
     pytest.param(lambda: {"a": Point(1, Point(2, 3)), "b": Point}, id="dataclasses"),
     pytest.param(lambda: {"a": Query(text="x")}, id="a model"),
     pytest.param(lambda: {"a": SecretStr("x")}, id="a type of pydantic's"),
+    pytest.param(lambda: {"a": Texts(["ab"])}, id="a model around a list"),
+    pytest.param(lambda: {"a": Plain(1)}, id="an object without a repr"),
+    pytest.param(lambda: {"a": 1, "b": HostileMapping(c=1)}, id="a mapping that cannot be read, inside another"),
     pytest.param(lambda: {"a": uuid.UUID(int=1), "b": PurePosixPath("/x")}, id="a UUID and a path"),
     pytest.param(lambda: {"a": decimal.Decimal("1.50"), "b": decimal.Decimal("NaN")}, id="decimals"),
     pytest.param(lambda: {"a": deque([1, 2])}, id="a deque"),
@@ -280,6 +299,8 @@ def test_values_that_differ_inside_odd_objects_differ() -> None:
     """A model, a dataclass and an enumeration are looked into."""
     assert canonical_arguments({"a": Query(text="x")}) != canonical_arguments({"a": Query(text="y")})
     assert canonical_arguments({"a": Point(1)}) != canonical_arguments({"a": Point(2)})
+    assert canonical_arguments({"a": Plain(1)}) != canonical_arguments({"a": Plain(2)})
+    assert canonical_arguments({"a": Texts(["ab"])}) != canonical_arguments({"a": Texts(["a", "b"])})
     assert canonical_arguments({"a": Colour.RED}) == canonical_arguments('{"a": "red"}')
     assert canonical_arguments({"a": Level.LOW}) == canonical_arguments('{"a": 1}')
     assert canonical_arguments({"a": decimal.Decimal("1.50")}) == canonical_arguments('{"a": 1.5}')
@@ -314,13 +335,52 @@ def test_numbers_go_by_their_value(left: Fraction, right: Fraction) -> None:
 
 
 @pytest.mark.rules("D2")
-def test_the_form_does_not_depend_on_the_limit_for_integers() -> None:
-    """A program may lower the interpreter's limit for integers; then numbers are no less exact."""
-    text = "[" + "7" * 2_000 + ", 1e2000]"
+@pytest.mark.parametrize("limit", [700, 0])
+def test_the_form_does_not_depend_on_the_limit_for_integers(limit: int) -> None:
+    """A program may change the interpreter's limit for integers; then numbers are no less exact."""
+    text = "[" + "7" * 5_000 + ", 1e2000, 1" + "0" * 2_000 + "]"
     before = canonical_arguments(text)
-    limit = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(700)
+    usual = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(limit)
     try:
         assert canonical_arguments(text) == before
     finally:
-        sys.set_int_max_str_digits(limit)
+        sys.set_int_max_str_digits(usual)
+
+
+@pytest.mark.rules("D2")
+def test_the_form_is_not_much_longer_than_the_text() -> None:
+    """A short literal may stand for a number of thousands of digits."""
+    assert canonical_arguments("[1e4000,1e-4000]") == "[1e4000,1e-4000]"
+    assert canonical_arguments("[1e20]") == "[100000000000000000000]"
+
+
+@pytest.mark.rules("D2", "D4")
+def test_the_form_does_not_depend_on_the_callers_stack() -> None:
+    """The same text has the same form wherever the caller is, up to the depth that the parser can take."""
+    text = '{"b":' * 400 + "1" + ',"a":2}' * 400
+
+    def from_depth(depth: int) -> str:
+        return from_depth(depth - 1) if depth else canonical_arguments(text)
+
+    assert from_depth(700) == canonical_arguments(text)
+
+
+@pytest.mark.rules("D5")
+def test_a_value_that_shares_its_parts_over_and_over_is_not_written_out() -> None:
+    """Thirty lists, each holding the one before twice, are a thousand million."""
+    value: list[Any] = []
+    for _ in range(30):
+        value = [value, value]
+    assert canonical_arguments(value) == canonical_arguments(value)
+
+
+@pytest.mark.rules("D5")
+def test_a_text_of_a_class_of_its_own_is_text() -> None:
+    """Whatever its methods do."""
+
+    class Text(str):
+        def strip(self, chars: str | None = None, /) -> str:
+            raise RuntimeError(chars)
+
+    assert canonical_arguments(Text(' {"a": "é"} ')) == '{"a":"é"}'

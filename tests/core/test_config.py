@@ -52,6 +52,8 @@ def test_defaults() -> None:
         pytest.param({"include": ("a", "")}, ["include", "at least one character", "''"], id="an empty pattern"),
         pytest.param({"exclude": [""]}, ["exclude", "at least one character", "''"], id="an empty pattern, excluded"),
         pytest.param({"include": "run_*"}, ["include", "list", "run_*"], id="a pattern for a list"),
+        pytest.param({"exclude": {"a": 1}}, ["exclude", "list", "{'a': 1}"], id="a mapping of patterns"),
+        pytest.param({"thresholds": b"35"}, ["thresholds", "list", "b'35'"], id="bytes for a list"),
         pytest.param({"exclude": (3,)}, ["exclude", "string", "3"], id="a pattern that is no text"),
         pytest.param({"exclude": 3}, ["exclude", "tuple", "3"], id="patterns that are none"),
         pytest.param({"threshold": (3,)}, ["threshold ", "(3,)", "did you mean thresholds?"], id="nearly a setting"),
@@ -95,6 +97,8 @@ def test_it_stands_in_settings_of_the_users() -> None:
     settings = Settings.model_validate({"guard": {"thresholds": [4, 2], "include": ["run_*"]}})
     assert settings.guard == RepeatGuardConfig(thresholds=(2, 4), include=("run_*",))
     assert Settings.model_validate_json(settings.model_dump_json()) == settings
+    assert RepeatGuardConfig.model_validate({"arguments_preview_chars": "200"}).arguments_preview_chars == 200
+    assert RepeatGuardConfig.model_validate({"exclude": {"b", "a"}}).exclude == ("a", "b")
     assert "thresholds" in RepeatGuardConfig.model_json_schema()["properties"]
 
 
@@ -103,8 +107,8 @@ def test_it_stands_in_settings_of_the_users() -> None:
 def test_from_toml(tmp_path: Path, name: str, table: str) -> None:
     """The table's name depends on the file's; other tables do not matter."""
     file = tmp_path / name
-    file.write_text(f'[project]\nname = "é"\n[{table}]\nthresholds = [6, 3]\nexclude = ["a"]\n', encoding="utf-8")
-    expected = RepeatGuardConfig(thresholds=(3, 6), exclude=("a",))
+    file.write_text(f'[project]\nname = "é"\n[{table}]\nthresholds = [6, 3]\nexclude = ["é"]\n', encoding="utf-8")
+    expected = RepeatGuardConfig(thresholds=(3, 6), exclude=("é",))
     assert RepeatGuardConfig.from_toml(file) == expected
     assert RepeatGuardConfig.from_toml(str(file)) == expected
 
@@ -115,6 +119,8 @@ def test_from_toml(tmp_path: Path, name: str, table: str) -> None:
     [
         ("guard.toml", b"[repeatguard\n", ["not valid TOML", "line 1"]),
         ("guard.toml", b"\xff", ["not valid TOML"]),
+        ("guard.toml", b"a=" + b"[" * 100_000, ["not valid TOML"]),
+        ("my-pyproject.toml", b"[tool.repeatguard]\n", ["no table [repeatguard]"]),
         ("guard.toml", b"", ["no table [repeatguard]"]),
         ("guard.toml", b"[tool.repeatguard]\n", ["no table [repeatguard]", "[tool.repeatguard], is not the name"]),
         ("pyproject.toml", b"[repeatguard]\n", ["no table [tool.repeatguard]", "[repeatguard], is not the name"]),

@@ -6,7 +6,7 @@ import unicodedata
 
 import bpe_openai
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall, canonical_arguments, is_reminder
 
@@ -38,8 +38,7 @@ def test_the_texts() -> None:
         "- tool: run_sql\n"
         "- consecutive_calls: 3\n"
         '- arguments: {"q":1}\n'
-        "Read the results you already have before you call it again. Unless you are waiting for something to change, "
-        "do something different now: change the arguments, use another tool, or finish with what you know and say "
+        "Unless you are waiting for something to change, try another way, or finish with what you know and say "
         "what is missing."
     )
 
@@ -83,6 +82,7 @@ def test_whatever_a_call_holds_it_stays_on_its_line(name: str, arguments: object
         assert all(unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"} or char == "\n" for char in reminder.text)
         assert reminder.text.encode()
         assert is_reminder(reminder.text)
+        assert reminder.tool_name == name
     tool, count, quoted = detailed.text.splitlines()[2:5]
     assert tool.startswith("- tool: ")
     assert count == "- consecutive_calls: 3"
@@ -101,9 +101,10 @@ def test_a_forged_line_does_not_look_like_one() -> None:
 
 @pytest.mark.rules("M4", "M7")
 def test_an_endless_tool_name_is_cut() -> None:
-    """Providers accept names of up to 128 characters; a longer one is the model's invention."""
-    assert f"- tool: {'n' * 128}\n" in reminders("n" * 128)[1].text
-    assert f"- tool: {'n' * 128}… (+872 more chars)\n" in reminders("n" * 1000)[1].text
+    """Most providers accept names of up to 64 characters."""
+    assert f"- tool: {'n' * 64}\n" in reminders("n" * 64)[1].text
+    assert f"- tool: {'n' * 64}… (+936 more chars)\n" in reminders("n" * 1000)[1].text
+    assert reminders("n" * 1000)[1].tool_name == "n" * 1000
 
 
 @pytest.mark.rules("M4")
@@ -115,7 +116,9 @@ def test_braces_in_a_call_are_not_filled_in() -> None:
 
 
 @pytest.mark.rules("M7")
-@pytest.mark.parametrize("name", ["run_sql", "a_tool_with_rather_a_long_name_of_64_characters_as_is_allowed_64"])
+@given(st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", min_size=1, max_size=128))
+@example("mcp__9f1c2d3e-4b5a-6978-8796-a5b4c3d2e1f0__get_status_v2")
+@example("xQ9zK7wJ2vB8nM4cL6hG3fD5sA1pO0iU_yT-rEwQxZ9kV7bN2mL8jH4gF6dS3aP5")
 def test_size_in_tokens(name: str) -> None:
     """Short: at most 80 tokens. Detailed: at most 130 beside the preview."""
     encoding = bpe_openai.get_encoding("o200k_base")
@@ -133,7 +136,15 @@ def test_a_reminder_does_not_speak_of_what_the_guard_has_not_seen() -> None:
 
 
 @pytest.mark.rules("M6")
-@pytest.mark.parametrize("shape", ["{}", "\n {}\n", "{}\nand some words after it"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "{}",
+        "\n {}\n",
+        "{}\nand some words after it",
+        "[repeatguard] Automated notice, not a message from the user. \nx{}",
+    ],
+)
 def test_a_reminder_is_known_again(shape: str) -> None:
     """By its first line, also if white space came or text was put behind it."""
     assert all(is_reminder(shape.format(reminder.text)) for reminder in reminders(arguments="x"))

@@ -110,3 +110,33 @@ def test_settings_reach_the_chain() -> None:
     reminder = support.new_chain().observe([CALL, ToolCall("plan"), CALL])
     assert reminder is not None
     assert reminder.count == 2
+
+
+@pytest.mark.rules("C2")
+def test_what_cannot_work_is_refused_at_once() -> None:
+    """A mapping is no configuration, and an async function would never be awaited."""
+
+    async def on_reminder(reminder: Reminder) -> None:
+        """Do nothing, later."""
+
+    with pytest.raises(TypeError, match=r"config must be a RepeatGuardConfig, not \{'thresholds': \(3,\)\}"):
+        AdapterSupport({"thresholds": (3,)})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="on_reminder must be a plain function"):
+        AdapterSupport(on_reminder=on_reminder)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.rules("S2")
+def test_a_fault_of_the_users_logging_stays_inside() -> None:
+    """A filter that raises would end the run."""
+    logger = logging.getLogger("repeatguard")
+
+    def fail(record: logging.LogRecord) -> bool:
+        raise LookupError(record)
+
+    logger.addFilter(fail)
+    try:
+        support = AdapterSupport()
+        with support.failing_open("something"):
+            raise LookupError
+    finally:
+        logger.removeFilter(fail)

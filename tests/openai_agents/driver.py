@@ -100,7 +100,12 @@ class Player:
             return function_tool(function, name_override=name, strict_mode=False, needs_approval=needs_approval)
 
         answering = [tool(answer, name) for name in RETURNING_TOOLS]
-        return [*answering, tool(fail, "failing"), tool(delegate, "delegate"), tool(answer, "forbidden", needs_approval=True)]
+        return [
+            *answering,
+            tool(fail, "failing"),
+            tool(delegate, "delegate"),
+            tool(answer, "forbidden", needs_approval=True),
+        ]
 
     async def run(self, input_items: Items) -> Items:
         """Run the agent up to its answer, through all approvals."""

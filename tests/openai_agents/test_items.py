@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
-from openai.types.responses import ResponseFunctionToolCall
+from openai.types.responses import ResponseFunctionToolCall, ResponseInputItemParam
 from repeatguard_core import RepeatChain, RepeatGuardConfig
 from repeatguard_openai_agents._items import Placement, find_reminders
 
@@ -22,7 +22,7 @@ def call(arguments: str = "{}", **fields: Any) -> dict[str, Any]:
 
 def find(*items: object) -> list[Placement]:
     """Find the reminders that are missing, for a threshold of two."""
-    return find_reminders(items, RepeatChain(RepeatGuardConfig(thresholds=(2,))))
+    return find_reminders(items, RepeatChain(RepeatGuardConfig(thresholds=(2,), exclude=("note",))))
 
 
 def places(*items: object) -> list[int]:
@@ -78,37 +78,88 @@ def test_new_material_resets(role: str, content: object) -> None:
 
 
 @pytest.mark.rules("D11")
-@pytest.mark.parametrize("item", [ANSWER, REASONING, {"type": "compaction", "encrypted_content": "x"}, "odd", None])
+@pytest.mark.parametrize("item", [ANSWER, REASONING, {"type": "compaction"}, {"type": 3}, {"type": ["x"]}, "odd", None])
 def test_what_the_model_or_the_sdk_adds_does_not_reset(item: object) -> None:
     """Its words, its thoughts, and a summary."""
     assert places(USER, *ONCE, item, *ONCE) == [6]
 
 
+KINDS: list[tuple[dict[str, Any], str, Any]] = [
+    ({"type": "custom_tool_call", "call_id": "c", "name": "x", "input": "y"}, "x", "input"),
+    ({"type": "mcp_call", "name": "x", "server_label": "s", "arguments": "{}"}, "s.x", "arguments"),
+    ({"type": "mcp_approval_request", "id": "r", "name": "x", "arguments": "{}"}, "x", "arguments"),
+    ({"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}}, "shell", "action"),
+    ({"type": "local_shell_call", "call_id": "c", "action": {"command": ["ls"]}}, "local_shell", "action"),
+    ({"type": "apply_patch_call", "call_id": "c", "operation": {"path": "x"}}, "apply_patch", "operation"),
+    ({"type": "computer_call", "call_id": "c", "action": {"type": "screenshot"}}, "computer", "action"),
+    ({"type": "computer_call", "call_id": "c", "actions": [{"type": "click"}]}, "computer", "actions"),
+    ({"type": "web_search_call", "action": {"query": "x"}}, "web_search", "action"),
+    ({"type": "file_search_call", "queries": ["x"]}, "file_search", "queries"),
+    ({"type": "code_interpreter_call", "code": "1"}, "code_interpreter", "code"),
+    ({"type": "function_call", "call_id": "c", "name": "x", "arguments": ""}, "x", "arguments"),
+]
+
+
 @pytest.mark.rules("D8", "D1")
-@pytest.mark.parametrize(
-    "item",
-    [
-        pytest.param({"type": "custom_tool_call", "name": "x", "input": "y"}, id="custom"),
-        pytest.param({"type": "mcp_call", "name": "x", "arguments": "{}"}, id="mcp"),
-        pytest.param({"type": "mcp_approval_request", "name": "x", "arguments": "{}"}, id="mcp approval"),
-        pytest.param({"type": "shell_call", "action": {"commands": ["ls"]}}, id="shell"),
-        pytest.param({"type": "local_shell_call", "action": {"command": ["ls"]}}, id="local shell"),
-        pytest.param({"type": "apply_patch_call", "operation": {"path": "x"}}, id="apply patch"),
-        pytest.param({"type": "computer_call", "action": {"type": "screenshot"}}, id="computer"),
-        pytest.param({"type": "web_search_call", "action": {"query": "x"}}, id="web search"),
-        pytest.param({"type": "file_search_call", "queries": ["x"]}, id="file search"),
-        pytest.param({"type": "code_interpreter_call", "code": "1"}, id="code interpreter"),
-        pytest.param(ResponseFunctionToolCall(type="function_call", call_id="c", name="x", arguments=""), id="object"),
-    ],
-)
-def test_every_kind_of_call_counts(item: Any) -> None:
-    """Two of them are two identical calls, and other arguments make another call."""
-    (placement,) = find(USER, item, RESULT, item, RESULT)
-    assert placement.index == 5
-    assert placement.reminder.tool_name == ("x" if dict(item).get("name") else item["type"].removesuffix("_call"))
-    field = {"mcp_call": "arguments"}.get(dict(item)["type"], list(dict(item))[-1] if isinstance(item, dict) else "")
-    if field:
-        assert places(USER, item, RESULT, {**item, field: "other"}, RESULT) == []
+@pytest.mark.parametrize(("item", "name", "field"), KINDS, ids=[f"{item['type']}, {field}" for item, _, field in KINDS])
+def test_every_kind_of_call_counts(item: dict[str, Any], name: str, field: str) -> None:
+    """Hosted or local: two of them are two identical calls, and other arguments make another call."""
+    result = {"type": "a_call_output", "call_id": item.get("call_id", item.get("id"))}
+    if item["type"] == "mcp_approval_request":
+        result = {"type": "mcp_approval_response", "approval_request_id": item["id"]}
+    note = call(name="note", call_id="n")
+    noted = {**RESULT, "call_id": "n"}
+    batch = (item, note, result, noted)
+    (placement,) = find(USER, *batch, *batch)
+    assert placement.index == 9
+    assert placement.reminder.tool_name == name
+    assert find(USER, *batch, {**item, field: "other"}, *batch[1:]) == []
+
+
+@pytest.mark.rules("D8")
+@pytest.mark.parametrize("item", [item for item, _, _ in KINDS], ids=lambda item: f"{item['type']}, {list(item)[-1]}")
+def test_the_fields_are_those_of_the_sdk(item: dict[str, Any]) -> None:
+    """A release that renames the field of a call's arguments is noticed."""
+    fields = {
+        name
+        for kind in get_args(ResponseInputItemParam)
+        if f"Literal['{item['type']}']" in str(get_type_hints(kind).get("type"))
+        for name in get_type_hints(kind)
+    }
+    if list(item)[-1] != "actions":  # from openai 2.26 on
+        assert set(item) <= fields
+
+
+@pytest.mark.rules("D8")
+def test_an_item_may_be_an_object() -> None:
+    """A user may carry on with what the client returned."""
+    item = ResponseFunctionToolCall(type="function_call", call_id="c", name="get_status", arguments="{}")
+    assert places(USER, item, RESULT, item, RESULT) == [5]
+
+
+@pytest.mark.rules("M1", "M5")
+def test_what_hosted_tools_answer_is_the_models() -> None:
+    """It comes within a response, so no batch ends with it."""
+    search = ({"type": "tool_search_call", "call_id": "t"}, {"type": "tool_search_output", "call_id": "t"})
+    assert places(
+        USER, *ONCE, call(), *search, call('{"job": 2}', call_id="d"), RESULT, {**RESULT, "call_id": "d"}
+    ) == [9]
+    shell = {"type": "shell_call", "call_id": "s", "action": {}, "environment": {"type": "container_reference"}}
+    shell_result = {"type": "shell_call_output", "call_id": "s", "output": []}
+    assert places(USER, shell, shell_result, shell, shell_result, *ONCE) == [7]
+    assert places(USER, *ONCE, call(), shell, shell_result, RESULT) == [7]
+    program = {"type": "program", "call_id": "p"}
+    assert places(USER, program, *TWICE) == [6]
+    assert places(USER, program, *TWICE, {"type": "program_output", "call_id": "p"}, ANSWER) == [6]
+
+
+@pytest.mark.rules("M1")
+def test_a_batch_waits_for_all_of_its_results() -> None:
+    """Also if something stands between them."""
+    other, other_result = call(call_id="d"), {**RESULT, "call_id": "d"}
+    assert places(USER, call(), other, RESULT, ANSWER, other_result) == [6]
+    assert places(USER, call(), other, RESULT, ANSWER) == []
+    assert places(USER, call(), other, RESULT, USER, *ONCE) == []
 
 
 @pytest.mark.rules("D8")
@@ -134,7 +185,7 @@ def test_a_namespace_is_part_of_the_name() -> None:
 @pytest.mark.rules("D12")
 def test_a_handoff_drops_what_is_due_and_starts_anew() -> None:
     """Its result is a JSON object with the one key "assistant"."""
-    handoff = {"type": "function_call_output", "call_id": "h", "output": '{"assistant": "second"}'}
+    handoff = {"type": "function_call_output", "call_id": "c", "output": '{"assistant": "second"}'}
     assert places(USER, *ONCE, call(), handoff) == []
     assert places(USER, *ONCE, call(), handoff, *ONCE) == []
     assert places(USER, *ONCE, call(), handoff, *TWICE) == [9]
@@ -142,7 +193,8 @@ def test_a_handoff_drops_what_is_due_and_starts_anew() -> None:
 
 @pytest.mark.rules("D12")
 @pytest.mark.parametrize(
-    "output", ['{"assistant": "x", "more": 1}', '{"assistant": ', '{"assistants": 1}', ["x"], None]
+    "output",
+    ['{"assistant": "x", "more": 1}', '{"assistant": "x"} ', '{"assistant": ', '{"assistants": 1}', ["x"], None],
 )
 def test_other_results_are_no_handoff(output: object) -> None:
     """Though they look like one."""

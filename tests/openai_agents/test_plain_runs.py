@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import logging
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -42,13 +43,24 @@ async def run(
 ) -> list[TResponseInputItem]:
     """Run an agent to its end, and give back the conversation as the SDK keeps it."""
     agent = Agent(name="agent", model=model, tools=[get_status, update_plan], hooks=agent_hooks)
-    options: dict[str, Any] = {"hooks": guard, "max_turns": 50, "run_config": RunConfig(tracing_disabled=True)}
-    if streamed:
-        result = Runner.run_streamed(agent, prompt, **options)
-        async for _ in result.stream_events():
-            pass
-        return result.to_input_list()
-    return (await Runner.run(agent, prompt, **options)).to_input_list()
+    return await run_agent(agent, guard, prompt=prompt, streamed=streamed)
+
+
+async def run_agent(
+    agent: Agent[Any],
+    hooks: RunHooks[Any] | None,
+    *,
+    prompt: str | list[TResponseInputItem] = "go",
+    streamed: bool = False,
+) -> list[TResponseInputItem]:
+    """Run this agent to its end."""
+    options: dict[str, Any] = {"hooks": hooks, "max_turns": 50, "run_config": RunConfig(tracing_disabled=True)}
+    if not streamed:
+        return (await Runner.run(agent, prompt, **options)).to_input_list()
+    result = Runner.run_streamed(agent, prompt, **options)
+    async for _ in result.stream_events():
+        pass
+    return result.to_input_list()
 
 
 def repeating(times: int, arguments: str = '{"job": "7"}') -> ScriptedModel:
@@ -260,15 +272,23 @@ async def test_a_fault_of_the_guards_own_does_not_reach_the_run(
 
 
 class Recording:
-    """Records the name of every hook that is called."""
+    """Records every hook that is called, with what it is given."""
 
     def __init__(self) -> None:
-        self.called: list[str] = []
+        self.called: list[tuple[str, dict[str, str]]] = []
 
     def __getattribute__(self, name: str) -> Any:
-        if name.startswith("on_"):
-            self.called.append(name)
-        return super().__getattribute__(name)
+        hook = super().__getattribute__(name)
+        if not name.startswith("on_"):
+            return hook
+
+        async def record(*args: Any, **kwargs: Any) -> None:
+            given = inspect.signature(hook).bind(*args, **kwargs).arguments
+            shown = {key: getattr(value, "name", type(value).__name__) for key, value in given.items()}
+            self.called.append((name, shown))
+            await hook(*args, **kwargs)
+
+        return record
 
 
 class RecordingRunHooks(Recording, RunHooks[Any]):
@@ -280,25 +300,81 @@ class RecordingAgentHooks(Recording, AgentHooks[Any]):
 
 
 @pytest.mark.rules("S5")
-async def test_hooks_of_the_users_are_called_as_without_the_guard() -> None:
-    """Every method, in the same order, handoff included."""
+@both_ways
+async def test_hooks_of_the_users_are_called_as_without_the_guard(streamed: bool) -> None:  # noqa: FBT001
+    """Every method, in the same order, with the same arguments, handoff included."""
 
-    async def record(*, guarded: bool) -> tuple[list[str], list[str], list[str]]:
+    async def record(*, guarded: bool) -> list[list[tuple[str, dict[str, str]]]]:
         run_hooks, first_hooks, second_hooks = RecordingRunHooks(), RecordingAgentHooks(), RecordingAgentHooks()
         guard = RepeatGuardHooks(inner=run_hooks)
         model = ScriptedModel([[call("get_status")], [call("transfer_to_second")], [call("get_status")], [say("done")]])
         hooks = [guard.agent_hooks(mine) if guarded else mine for mine in (first_hooks, second_hooks)]
         second = Agent(name="second", model=model, tools=[get_status], hooks=hooks[1])
         first = Agent(name="first", model=model, tools=[get_status], hooks=hooks[0], handoffs=[second])
-        await Runner.run(first, "go", hooks=guard if guarded else run_hooks)
-        return run_hooks.called, first_hooks.called, second_hooks.called
+        await run_agent(first, guard if guarded else run_hooks, streamed=streamed)
+        return [run_hooks.called, first_hooks.called, second_hooks.called]
 
     guarded = await record(guarded=True)
     assert guarded == await record(guarded=False)
-    hooks = [name for name in dir(RunHooks) if name.startswith("on_")]
-    assert set(guarded[0]) == set(hooks)
-    agent_hooks = [name for name in dir(AgentHooks) if name.startswith("on_")]
-    assert set(guarded[1]) | set(guarded[2]) == set(agent_hooks)
+    of_run, of_first, of_second = ({name for name, _ in called} for called in guarded)
+    assert of_run == {name for name in dir(RunHooks) if name.startswith("on_")}
+    assert of_first | of_second == {name for name in dir(AgentHooks) if name.startswith("on_")}
+
+
+@pytest.mark.rules("S5")
+async def test_hooks_of_the_users_see_the_reminder() -> None:
+    """They come after the guard, so they see what the model will see."""
+    seen: list[Request] = []
+
+    class Seeing(RunHooks[Any]):
+        async def on_llm_start(self, context: Any, agent: Any, system_prompt: Any, input_items: list[Any]) -> None:
+            seen.append(list(input_items))
+
+    model = repeating(3)
+    await run(model, RepeatGuardHooks(inner=Seeing()))
+    assert seen == model.requests
+
+
+@pytest.mark.rules("D6", "S6", "M1", "M5")
+@both_ways
+async def test_agent_hooks_alone(streamed: bool) -> None:  # noqa: FBT001
+    """They guard an agent as the run hooks do, with the same settings."""
+    seen: list[Reminder] = []
+    config = RepeatGuardConfig(thresholds=(2,))
+    guard = RepeatGuardHooks(config, untracked=lambda name: name == "update_plan", on_reminder=seen.append)
+    model = ScriptedModel([*([call(name)] for name in ("get_status", "update_plan", "get_status")), [say("done")]])
+    await run(model, None, streamed=streamed, agent_hooks=guard.agent_hooks())
+    assert [len(reminders(request)) for request in model.requests] == [0, 0, 0, 1]
+    assert [reminder.count for reminder in seen] == [2]
+
+
+@pytest.mark.rules("D12", "M1")
+@both_ways
+async def test_agents_as_tools(streamed: bool) -> None:  # noqa: FBT001
+    """The hooks that ``as_tool`` is given guard the inner agent, in a conversation of its own."""
+    guard = RepeatGuardHooks()
+    inner_model = ScriptedModel(
+        [turn for _ in range(3) for turn in ([call("get_status")], [call("get_status")], [say("x")])]
+    )
+    inner = Agent(name="inner", model=inner_model, tools=[get_status])
+    tool = inner.as_tool("ask", "Ask the inner agent.", hooks=guard)
+    outer_model = ScriptedModel([*([call("ask", '{"input": "it"}')] for _ in range(3)), [say("done")]])
+    await run_agent(Agent(name="outer", model=outer_model, tools=[tool]), guard, streamed=streamed)
+    assert [len(reminders(request)) for request in inner_model.requests] == [0] * 9
+    assert [len(reminders(request)) for request in outer_model.requests] == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"config": {"thresholds": (3,)}}, "config must be a RepeatGuardConfig"),
+        ({"inner": AgentHooks()}, "inner must be run hooks"),
+    ],
+)
+def test_what_cannot_work_is_refused_at_once(arguments: dict[str, Any], words: str) -> None:
+    """Not in the middle of a run."""
+    with pytest.raises(TypeError, match=words):
+        RepeatGuardHooks(**arguments)
 
 
 @pytest.mark.rules("S5")

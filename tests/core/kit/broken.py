@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
+from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig
 from repeatguard_core.testing import Entry, MakeGuard, Options, Other, Request, Returned, Said, Script
 
 from tests.core.kit.reference import Conversation, ReferenceDriver, ReferenceGuard
@@ -18,7 +19,9 @@ class CountsTwice(ReferenceGuard):
     def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
         doubled = [twice for entry in conversation for twice in ([entry] * (1 + (type(entry).__name__ == "Called")))]
         ends = [index for index, entry in enumerate(conversation) if isinstance(entry, Returned)]
-        return ((ends[-1] + 1, reminder) for _, reminder in super().missing(doubled) if ends[-1] + 1 == len(conversation))
+        return (
+            (ends[-1] + 1, reminder) for _, reminder in super().missing(doubled) if ends[-1] + 1 == len(conversation)
+        )
 
 
 class ForgetsEarlierReminders(ReferenceGuard):
@@ -121,10 +124,6 @@ class RemindsAgainOnReplay(ReferenceGuard):
         super().before_request(conversation)
         self.said.update(id(entry) for entry in conversation if super(RemindsAgainOnReplay, self).is_ours(entry))
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
-        for index, reminder in ReferenceGuard.missing(self, conversation):
-            yield index, reminder
-
     def is_ours(self, entry: Entry) -> bool:
         return id(entry) in self.said
 
@@ -144,7 +143,9 @@ class SpeaksAsTheSystem(ReferenceGuard):
 
     def before_request(self, conversation: Conversation) -> None:
         super().before_request(conversation)
-        conversation[:] = [Other(entry.text) if isinstance(entry, Said) and self.is_ours(entry) else entry for entry in conversation]
+        conversation[:] = [
+            Other(entry.text) if isinstance(entry, Said) and self.is_ours(entry) else entry for entry in conversation
+        ]
 
 
 class HasWordsOfItsOwn(ReferenceGuard):
@@ -207,7 +208,9 @@ class DoesNotKnowItself(ReferenceGuard):
 class IgnoresUntracked(ReferenceGuard):
     """Counts every tool."""
 
-    def __init__(self, config: RepeatGuardConfig, *, untracked: Callable[[str], bool] | None = None, **options: Any) -> None:
+    def __init__(
+        self, config: RepeatGuardConfig, *, untracked: Callable[[str], bool] | None = None, **options: Any
+    ) -> None:
         del untracked
         super().__init__(config, **options)
 
@@ -228,7 +231,9 @@ class GoesOnAfterAHandoff(ReferenceGuard):
     """Holds one agent's calls against the next."""
 
     def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
-        renamed = [replace(entry, tool="note") if getattr(entry, "tool", "") == "handoff" else entry for entry in conversation]
+        renamed = [
+            replace(entry, tool="note") if getattr(entry, "tool", "") == "handoff" else entry for entry in conversation
+        ]
         places = [index for index, entry in enumerate(renamed) if getattr(entry, "tool", "") != "note"] + [len(renamed)]
         kept = [renamed[index] for index in places[:-1]]
         return ((places[index], reminder) for index, reminder in super().missing(kept))
@@ -256,12 +261,12 @@ class SwallowingDriver(ReferenceDriver):
         hook = options.user_hook
 
         def swallow() -> None:
-            try:
+            with contextlib.suppress(Exception):
                 hook()  # type: ignore[misc]
-            except Exception:  # noqa: BLE001, S110 - broken on purpose
-                pass
 
-        return await super().play(script, make_guard, replace(options, user_hook=swallow) if hook and make_guard else options)
+        return await super().play(
+            script, make_guard, replace(options, user_hook=swallow) if hook and make_guard else options
+        )
 
 
 class ForgettingTheHookDriver(ReferenceDriver):
@@ -283,7 +288,11 @@ def driver(guard: type[ReferenceGuard]) -> ReferenceDriver:
 #: Each broken adapter, the test that catches it, and the words in which it does.
 BROKEN: list[tuple[ReferenceDriver, str, str]] = [
     (driver(CountsTwice), "a loop under the default configuration", "D1|reminded, and should not have been"),
-    (driver(ForgetsEarlierReminders), "a loop under the default configuration", "M5: request .* does not begin with request"),
+    (
+        driver(ForgetsEarlierReminders),
+        "a loop under the default configuration",
+        "M5: request .* does not begin with request",
+    ),
     (driver(RemindsBetweenResults), "equal calls in one batch", "M1: .* stands before a result of its batch"),
     (driver(RemindsAtTheEnd), "the user steers when a reminder is due", "M1: .* not stand right behind the results"),
     (driver(LeaksBetweenRuns), "test_one_run_after_the_other", "D12: .* should not have been"),
@@ -291,7 +300,11 @@ BROKEN: list[tuple[ReferenceDriver, str, str]] = [
     (driver(NeverResets), "the user steers", "D11: .* was reminded, and should not have been"),
     (driver(ResetsOnItsOwnReminder), "a loop under the default configuration", "C1: .* should have been reminded"),
     (driver(MissesDeniedCalls), "a denied call", "D8: .* should have been reminded, and was not"),
-    (driver(RemindsAgainOnReplay), "a further run on a stored conversation", "M6: .* is the second one behind the same"),
+    (
+        driver(RemindsAgainOnReplay),
+        "a further run on a stored conversation",
+        "M6: .* is the second one behind the same",
+    ),
     (driver(MutatesResults), "no repetition", "S1: without its reminders, request 2 is not as without the guard"),
     (driver(SpeaksAsTheSystem), "a loop under the default configuration", "M1: .* has not the role of the user"),
     (driver(HasWordsOfItsOwn), "a loop under the default configuration", "M2: .* the reminder is .* and should be"),
@@ -305,6 +318,10 @@ BROKEN: list[tuple[ReferenceDriver, str, str]] = [
     (driver(GoesOnAfterAHandoff), "test_handoff", "D12: only the third call after the handoff"),
     (driver(CountsNestedAgentsToo), "test_nested_agents", "D12: .*"),
     (driver(Dropping), "a loop under the default configuration", "M5|S1"),
-    (SwallowingDriver(), "test_an_exception_of_the_users_hook", "S5: an exception of the user's hook ends the run without"),
+    (
+        SwallowingDriver(),
+        "test_an_exception_of_the_users_hook",
+        "S5: an exception of the user's hook ends the run without",
+    ),
     (ForgettingTheHookDriver(), "test_a_hook_of_the_users", "S5: the user's hook was called 0 times"),
 ]

@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 from repeatguard_core import RepeatGuardConfig
-from repeatguard_core.testing import RULES, SCENARIOS, AdapterContract, Capability, ContractError, Driver, Run, Script, Turn
+from repeatguard_core.testing import (
+    RULES,
+    SCENARIOS,
+    AdapterContract,
+    Capability,
+    ContractError,
+    Driver,
+    Run,
+    Script,
+    Turn,
+)
 from repeatguard_core.testing._oracle import due_reminders
 from repeatguard_core.testing._script import Call
 
@@ -29,7 +39,9 @@ def attempt(driver: Driver, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("driver", "name", "words"), BROKEN, ids=lambda value: getattr(getattr(value, "guard_class", None), "__name__", None)
+    ("driver", "name", "words"),
+    BROKEN,
+    ids=lambda value: getattr(getattr(value, "guard_class", None), "__name__", None),
 )
 def test_a_broken_adapter_is_caught_for_its_own_reason(
     driver: ReferenceDriver, name: str, words: str, tmp_path: Path
@@ -77,7 +89,9 @@ def test_random_scripts_shrink_to_a_script_that_one_can_read() -> None:
 )
 def test_a_class_that_changes_the_contract_is_refused(change: dict[str, Any]) -> None:
     """Overriding and removing are the same thing, and helpers count as well."""
-    with pytest.raises(TypeError, match=f"TestMine changes {next(iter(change))}; the contract's tests stand as they are"):
+    with pytest.raises(
+        TypeError, match=f"TestMine changes {next(iter(change))}; the contract's tests stand as they are"
+    ):
         type("TestMine", (AdapterContract,), {"driver": ReferenceDriver(), **change})
 
 

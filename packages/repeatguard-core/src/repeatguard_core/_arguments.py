@@ -10,8 +10,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections import UserList
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from itertools import chain
@@ -25,9 +27,14 @@ __all__ = ["canonical_arguments"]
 _NO_ARGUMENTS: Final = "{}"
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
 
-#: Whole numbers with more digits are written with an exponent. It is the interpreter's
-#: own default limit for int and str conversion, so the C code draws the same line.
-_MAX_PLAIN_DIGITS: Final = 4300
+#: A whole number with more zeros at its end is written with an exponent, so that no short
+#: literal makes a long text. The C code cannot do that, hence the search for so many zeros.
+_MAX_ZEROS: Final = 20
+_TOO_MANY_ZEROS: Final = "0" * (_MAX_ZEROS + 1)
+_JSON_SPACE: Final = " \t\n\r"
+
+#: A value that is written in more pieces than this shares parts with itself, over and over.
+_MAX_PIECES: Final = 1_000_000
 
 
 def canonical_arguments(arguments: object) -> str:
@@ -53,31 +60,59 @@ def canonical_arguments(arguments: object) -> str:
     Fulfils D2, D3, D4 and D5.
     """
     if isinstance(arguments, str):
-        return _canonical_text(arguments.strip())
+        return _canonical_text(str.strip(arguments, _JSON_SPACE))
     if arguments is None:
         return _NO_ARGUMENTS
     try:
         return _write(arguments)
-    except Exception:  # noqa: BLE001 - user code runs in here (properties, iterators), and D5 says never raise
-        return _describe(arguments)
+    except Exception:  # noqa: BLE001 - a value's own code runs in here, and D5 says never raise
+        return object.__repr__(arguments)
 
 
 def _canonical_text(text: str) -> str:
-    if not text or text == "null":
+    if text == "null" or not text.strip():
         return _NO_ARGUMENTS
     try:
-        return _ENCODER.encode(json.loads(text, parse_float=_decode_number))
-    except (json.JSONDecodeError, RecursionError):
-        return text
+        return _canonical_json(text)
+    except RecursionError:
+        # How deep the parser gets depends on the caller's stack; a thread's own stack is always the same.
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            return thread.submit(_canonical_unless_too_deep, text).result()
+
+
+def _canonical_json(text: str) -> str:
+    try:
+        if _TOO_MANY_ZEROS not in text:
+            return _ENCODER.encode(json.loads(text, parse_float=_decode_number))
+    except json.JSONDecodeError:
+        return _not_json(text)
     except ValueError:
-        return _canonical_text_with_unwieldy_numbers(text)
-
-
-def _canonical_text_with_unwieldy_numbers(text: str) -> str:
+        pass
     try:
         return _write(json.loads(text, parse_float=_spell_literal, parse_int=_spell_literal))
-    except (ValueError, RecursionError):
+    except ValueError:
+        return _not_json(text)
+
+
+def _canonical_unless_too_deep(text: str) -> str:
+    try:
+        return _canonical_json(text)
+    except RecursionError:
         return text
+
+
+def _not_json(text: str) -> str:
+    """Trim text that is not JSON; what only trimming would turn into JSON keeps its white space (D4)."""
+    trimmed = text.strip()
+    return text if trimmed != text and _is_json(trimmed) else trimmed
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 class _Verbatim(str):
@@ -114,7 +149,7 @@ def _spell(number: Decimal) -> _Verbatim:
     zeros = int(exponent) + len(padded) - len(digits)
     if not digits:
         return _Verbatim("0")
-    if 0 <= zeros <= _MAX_PLAIN_DIGITS - len(digits):
+    if 0 <= zeros <= _MAX_ZEROS:
         return _Verbatim("-" * sign + digits + "0" * zeros)
     shortest = repr(float(number))
     if zeros < 0 and Decimal(shortest) == number:
@@ -149,6 +184,8 @@ def _write(root: object) -> str:
             written.append("<cycle>")
         else:
             start, inside, end = _take_apart(value)
+            if len(written) > _MAX_PIECES:
+                return object.__repr__(root)
             written.append(start)
             open_containers.add(id(value))
             pending.append(_End(value, end))
@@ -160,8 +197,6 @@ def _scalar(value: object) -> str | None:
     """Spell a value that JSON knows and that holds no others; None for any other value."""
     if isinstance(value, _Verbatim):
         return value
-    if isinstance(value, Enum):
-        return None
     if value is None or isinstance(value, bool | str):
         return _ENCODER.encode(value)
     if isinstance(value, int):
@@ -173,13 +208,16 @@ def _scalar(value: object) -> str | None:
 
 def _take_apart(value: object) -> tuple[str, list[object], str]:
     """Split a value into the text before it, what it holds, and the text after it."""
-    if isinstance(value, Mapping):
-        return "{", _members(value), "}"
-    if isinstance(value, list | tuple):
-        return "[", _separate([element] for element in value), "]"
-    if isinstance(value, AbstractSet):
-        return "[", _separate([_Verbatim(text)] for text in sorted(map(_write, value))), "]"
-    return "", [_unwrap(value)], ""
+    try:
+        if isinstance(value, Mapping):
+            return "{", _members(value), "}"
+        if isinstance(value, list | tuple | UserList):
+            return "[", _separate([element] for element in value), "]"
+        if isinstance(value, AbstractSet):
+            return "[", _separate([_Verbatim(text)] for text in sorted(map(_write, value))), "]"
+        return "", [_unwrap(value)], ""
+    except Exception:  # noqa: BLE001 - mappings, fields and serializers of the user's that raise
+        return "", [_describe(value)], ""
 
 
 def _members(mapping: Mapping[object, object]) -> list[object]:
@@ -190,7 +228,7 @@ def _members(mapping: Mapping[object, object]) -> list[object]:
 
 def _key_text(key: object) -> str:
     """Turn a key into a string, which is all that JSON has for keys."""
-    if isinstance(key, str) and not isinstance(key, Enum):
+    if isinstance(key, str):
         return key
     text = _write(key)
     return str(json.loads(text)) if text.startswith('"') else text
@@ -206,21 +244,29 @@ def _unwrap(value: object) -> object:
     """Put a value that JSON does not know in terms of values that it knows."""
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, BaseModel):
-        return dict(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Decimal) and value.is_finite():
         return _spell(value)
-    try:
-        # pydantic would exhaust an iterator, and it is not ours to use up.
-        return _describe(value) if isinstance(value, Iterator) else to_jsonable_python(value, fallback=_describe)
-    except Exception:  # noqa: BLE001 - bytes that are not UTF-8, serializers of the user's that raise
-        return _describe(value)
+    fields = _fields(value)
+    if fields is not None:
+        return fields
+    # pydantic would exhaust an iterator, and it is not ours to use up.
+    return _describe(value) if isinstance(value, Iterator) else to_jsonable_python(value, fallback=_describe)
 
 
-def _describe(value: object) -> str:
+def _fields(value: object) -> object:
+    """List what an object holds, or answer None."""
+    if isinstance(value, BaseModel):
+        return {**vars(value), **(value.model_extra or {})}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if type(value).__repr__ is object.__repr__ and hasattr(value, "__dict__"):
+        # Its repr would be an address, and addresses are used again.
+        return [_Verbatim(f"<{type(value).__qualname__}>"), vars(value)]
+    return None
+
+
+def _describe(value: object) -> _Verbatim:
     try:
-        return repr(value)
+        return _Verbatim(f"<{value!r}>")
     except Exception:  # noqa: BLE001 - a user's __repr__ may do anything
-        return object.__repr__(value)
+        return _Verbatim(object.__repr__(value))

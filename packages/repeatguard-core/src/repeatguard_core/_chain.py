@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final
 
 from repeatguard_core._arguments import canonical_arguments
 from repeatguard_core._config import RepeatGuardConfig
@@ -18,7 +18,8 @@ from repeatguard_core._reminder import Reminder, compose
 __all__ = ["TABLE", "Event", "RepeatChain", "ToolCall"]
 
 
-class ToolCall(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ToolCall:
     """One call that the model asked for.
 
     Attributes:
@@ -81,7 +82,7 @@ class Rule:
 #: Within a chain every count is reached once, so each threshold reminds once (D10).
 TABLE: Final[dict[Event, Rule]] = {
     Event.UNTRACKED: Rule(lambda state, _: state, reminds=False),  # D6
-    Event.SAME: Rule(lambda state, _: State(state.call, state.count + 1), reminds=True),  # D1, D9, D10
+    Event.SAME: Rule(lambda state, call: State(call, state.count + 1), reminds=True),  # D1, D9, D10
     Event.DIFFERENT: Rule(lambda _, call: State(call, 1), reminds=False),  # D1, D10
     Event.NEW_MATERIAL: Rule(lambda _, __: State(None, 0), reminds=False),  # D11
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -19,8 +21,6 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    import os
-
     from typing_extensions import Self
 
 __all__ = ["RepeatGuardConfig"]
@@ -54,7 +54,7 @@ class RepeatGuardConfig(BaseModel, frozen=True, extra="forbid"):
     thresholds: tuple[int, ...] = (3, 5, 8)
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    arguments_preview_chars: Annotated[int, Field(ge=1, strict=True)] = 500
+    arguments_preview_chars: Annotated[int, Field(ge=1)] = 500
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
@@ -69,6 +69,7 @@ class RepeatGuardConfig(BaseModel, frozen=True, extra="forbid"):
 
         Raises:
             FileNotFoundError: There is no such file.
+            OSError: It cannot be read.
             ValueError: The file is not TOML, has no such table, or a setting in it is
                 wrong. The message names the file.
 
@@ -80,7 +81,7 @@ class RepeatGuardConfig(BaseModel, frozen=True, extra="forbid"):
         except FileNotFoundError as error:
             msg = f"no such file: {file}; it would hold the table [{_table_name(file)}]"
             raise FileNotFoundError(msg) from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             msg = f"{file} is not valid TOML: {error}"
             raise ValueError(msg) from error
         settings = _table(document, _table_name(file))
@@ -124,12 +125,23 @@ class RepeatGuardConfig(BaseModel, frozen=True, extra="forbid"):
     def _check_thresholds(cls, thresholds: object) -> tuple[int, ...]:
         return validated_thresholds(thresholds)
 
+    @field_validator("arguments_preview_chars", mode="before")
+    @classmethod
+    def _check_preview(cls, preview: Any) -> Any:
+        if isinstance(preview, bool | float):
+            msg = f"it must be an integer of at least 1, and {preview!r} is a {type(preview).__name__}"
+            raise ValueError(msg)  # noqa: TRY004 - as above
+        return preview
+
     @field_validator("include", "exclude", mode="before")
     @classmethod
     def _check_patterns(cls, patterns: Any) -> Any:
-        if isinstance(patterns, str):
-            msg = f"a list of patterns is wanted, not the text {patterns!r}; write [{patterns!r}]"
+        if isinstance(patterns, str | Mapping):
+            hint = f"; write [{patterns!r}]" if isinstance(patterns, str) else ""
+            msg = f"a list of patterns is wanted, not {patterns!r}{hint}"
             raise ValueError(msg)  # noqa: TRY004 - pydantic reports a ValueError and lets a TypeError through
+        if isinstance(patterns, AbstractSet):
+            patterns = sorted(patterns)
         if isinstance(patterns, Iterable) and "" in (patterns := tuple(patterns)):
             msg = f"a pattern must have at least one character, and '' in {patterns!r} has none"
             raise ValueError(msg)

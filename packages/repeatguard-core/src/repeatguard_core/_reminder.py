@@ -21,12 +21,11 @@ You keep making the same tool call with the same arguments:
 - tool: {tool}
 - consecutive_calls: {count}
 - arguments: {arguments}
-Read the results you already have before you call it again. Unless you are waiting for something to change, \
-do something different now: change the arguments, use another tool, or finish with what you know and say \
-what is missing."""
+Unless you are waiting for something to change, try another way, or finish with what you know and say what is \
+missing."""
 
-#: Longer than any name that a provider accepts; only an invented one is cut.
-_TOOL_NAME_CHARS: Final = 128
+#: As long as a name may be with most providers; a longer one is cut in the text.
+_TOOL_NAME_CHARS: Final = 64
 
 #: What could end a line or cannot be encoded: control characters, line and paragraph separators, surrogates.
 _UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

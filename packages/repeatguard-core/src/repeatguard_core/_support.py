@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import traceback
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from repeatguard_core._chain import RepeatChain
@@ -27,7 +28,11 @@ class AdapterSupport:
         config: Thresholds and tools; left out, the defaults.
         untracked: Names bookkeeping tools, as in `RepeatChain`. If it raises, the fault is
             logged and the tool counts as tracked.
-        on_reminder: Called with each new reminder. If it raises, the fault is logged.
+        on_reminder: Called with each new reminder, so not an async function. If it raises, the
+            fault is logged.
+
+    Raises:
+        TypeError: ``config`` is no configuration, or ``on_reminder`` is async.
 
     Fulfils S2, S3 and S6.
     """
@@ -39,6 +44,12 @@ class AdapterSupport:
         untracked: Callable[[str], bool] | None = None,
         on_reminder: Callable[[Reminder], None] | None = None,
     ) -> None:
+        if not isinstance(config, RepeatGuardConfig | None):
+            msg = f"config must be a RepeatGuardConfig, not {config!r}; RepeatGuardConfig.model_validate() makes one"
+            raise TypeError(msg)
+        if inspect.iscoroutinefunction(on_reminder):
+            msg = f"on_reminder must be a plain function, and {on_reminder!r} is async, so it would never be awaited"
+            raise TypeError(msg)
         self.config = RepeatGuardConfig() if config is None else config
         self._untracked = untracked
         self._on_reminder = on_reminder
@@ -96,4 +107,5 @@ class AdapterSupport:
         fault = (where, type(error).__name__, raised_at.filename, raised_at.lineno)
         if fault not in self._known_faults:
             self._known_faults.add(fault)
-            _LOGGER.error("repeatguard goes on without %s, which raised %r", where, error, exc_info=error)
+            with suppress(Exception):  # a handler or filter of the user's may raise as well
+                _LOGGER.error("repeatguard goes on without %s, which raised %r", where, error, exc_info=error)

@@ -7,6 +7,7 @@ from typing import Any
 
 from agents import Agent, AgentHooks, ModelResponse, RunHooks, Tool
 from agents.items import TResponseInputItem
+from agents.lifecycle import RunHooksBase
 from agents.run_context import AgentHookContext, RunContextWrapper
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
@@ -28,6 +29,10 @@ class RepeatGuardHooks(RunHooks[Any]):
         on_reminder: Called with each new reminder, before the model gets it.
         inner: Hooks of yours that are to run as well.
 
+    Raises:
+        TypeError: ``config`` is no configuration, ``on_reminder`` is async, or ``inner`` is no run
+            hooks.
+
     Fulfils M1, M5, M6, S1, S2, S3, S5 and S6.
     """
 
@@ -41,6 +46,9 @@ class RepeatGuardHooks(RunHooks[Any]):
     ) -> None:
         self._support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
         self._inner: RunHooks[Any] = RunHooks() if inner is None else inner
+        if not isinstance(self._inner, RunHooksBase):
+            msg = f"inner must be run hooks, not {inner!r}; hooks of one agent go to agent_hooks()"
+            raise TypeError(msg)
 
     def agent_hooks(self, inner: AgentHooks[Any] | None = None) -> AgentHooks[Any]:
         """Make hooks for ``Agent(hooks=...)``, where run hooks do not reach.

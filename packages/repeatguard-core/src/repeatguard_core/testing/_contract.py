@@ -26,7 +26,7 @@ from repeatguard_core.testing._checks import (
     check_untouched,
     reminders_in,
 )
-from repeatguard_core.testing._driver import Called, Driver, MakeGuard, Options, Request
+from repeatguard_core.testing._driver import Driver, MakeGuard, Options, Request
 from repeatguard_core.testing._oracle import due_reminders, expected_requests
 from repeatguard_core.testing._report import Report
 from repeatguard_core.testing._scenarios import AT_TWO_AND_FOUR, DONE, ONE, SCENARIOS, Scenario
@@ -246,7 +246,9 @@ class AdapterContract:
         requests = self._check(script, RepeatGuardConfig(thresholds=(2,)), "D12", streamed=streamed)
         inner = [len(reminders_in(request)) for request in requests if request.agent != "main"]
         if inner != [0, 0, 1] * 3:
-            raise ContractError("D12", f"each nested run was to be reminded in its third request, and was as in {inner}")
+            raise ContractError(
+                "D12", f"each nested run was to be reminded in its third request, and was as in {inner}"
+            )
 
     @_shows("D12", "M1", "M5")
     def test_handoff(self, streamed: bool) -> None:  # noqa: FBT001
@@ -376,7 +378,9 @@ def _logged() -> Iterator[list[logging.LogRecord]]:
 def _check_logged_once(records: Collection[logging.LogRecord], fault: str) -> None:
     with_traceback = [record for record in records if record.exc_info and record.exc_info[1] is not None]
     if len(with_traceback) != 1:
-        raise ContractError("S2", f"{fault} was to be logged once with its traceback, and was {len(with_traceback)} times")
+        raise ContractError(
+            "S2", f"{fault} was to be logged once with its traceback, and was {len(with_traceback)} times"
+        )
 
 
 def _is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:

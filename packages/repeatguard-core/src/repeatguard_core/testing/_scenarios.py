@@ -75,7 +75,9 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     Scenario("spellings of a number", ("D2",), _run(*_spellings("one")), ((1, 2),)),
     Scenario("spellings of a string", ("D2",), _run(*_spellings("one as text")), ((1, 2),)),
     Scenario("the order of keys", ("D2", "D5"), _run(*_spellings("two keys")), ((1, 2),)),
-    Scenario("a number is no boolean and no string", ("D2",), _run(*_calls(ONE, TRUE, Call("search", '{"q": "1"}'))), ()),
+    Scenario(
+        "a number is no boolean and no string", ("D2",), _run(*_calls(ONE, TRUE, Call("search", '{"q": "1"}'))), ()
+    ),
     Scenario(
         "a null is not a missing key",
         ("D2",),
@@ -85,10 +87,14 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     Scenario(
         "numbers beyond 64 bits",
         ("D2",),
-        _run(*(Turn((Call("search", MEANINGS[name][0]),)) for name in ("a large number", "the next large number")), DONE),
+        _run(
+            *(Turn((Call("search", MEANINGS[name][0]),)) for name in ("a large number", "the next large number")), DONE
+        ),
         (),
     ),
-    Scenario("ways to pass no arguments", ("D3",), _run(*_calls(*(Call("note", t) for t in MEANINGS["nothing"]))), ((1, 2),)),
+    Scenario(
+        "ways to pass no arguments", ("D3",), _run(*_calls(*(Call("note", t) for t in MEANINGS["nothing"]))), ((1, 2),)
+    ),
     Scenario("arguments that are not JSON", ("D4", "D8"), _run(*_spellings("not JSON")), ((1, 2),)),
     Scenario(
         "an excluded tool is transparent",
@@ -104,10 +110,22 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
         ((3, 2),),
         RepeatGuardConfig(thresholds=(2, 4), include=("search", "fetch")),
     ),
-    Scenario("equal calls in one batch", ("D9", "M1"), _run(Turn((ONE, ONE)), Turn((ONE,)), Turn((ONE,)), DONE), ((0, 2), (2, 4))),
+    Scenario(
+        "equal calls in one batch",
+        ("D9", "M1"),
+        _run(Turn((ONE, ONE)), Turn((ONE,)), Turn((ONE,)), DONE),
+        ((0, 2), (2, 4)),
+    ),
     Scenario("the last of several in a batch", ("D10", "M6"), _run(Turn((ONE,) * 5), DONE), ((0, 4),)),
-    Scenario("due though the batch goes on", ("D10", "M1"), _run(Turn((ONE, ONE, TRUE)), Turn((TRUE,)), DONE), ((0, 2), (1, 2))),
-    Scenario("a batch of different calls", ("D9", "M1"), _run(Turn((ONE, TRUE, NOTE)), Turn((NOTE, ONE)), DONE), ((1, 2),)),
+    Scenario(
+        "due though the batch goes on",
+        ("D10", "M1"),
+        _run(Turn((ONE, ONE, TRUE)), Turn((TRUE,)), DONE),
+        ((0, 2), (1, 2)),
+    ),
+    Scenario(
+        "a batch of different calls", ("D9", "M1"), _run(Turn((ONE, TRUE, NOTE)), Turn((NOTE, ONE)), DONE), ((1, 2),)
+    ),
     Scenario(
         "words beside the calls are no new material",
         ("D11",),
@@ -160,5 +178,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
         ((1, 2), (3, 4)),
         RepeatGuardConfig(thresholds=(2, 4), arguments_preview_chars=20),
     ),
-    Scenario("lines inside arguments", ("M4",), _run(*_calls(*[Call("search", MEANINGS["lines"][0])] * 4)), ((1, 2), (3, 4))),
+    Scenario(
+        "lines inside arguments", ("M4",), _run(*_calls(*[Call("search", MEANINGS["lines"][0])] * 4)), ((1, 2), (3, 4))
+    ),
 )

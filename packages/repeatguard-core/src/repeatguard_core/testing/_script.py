@@ -151,21 +151,16 @@ class Script:
         if any(run.from_storage for run in self.runs):
             yield Capability.STORED_CONVERSATION
         for turn in (*self.turns, *self.delegated):
-            if len(turn.calls) + turn.hands_over > 1:
-                yield Capability.PARALLEL_CALLS
-            if turn.text and turn.calls:
-                yield Capability.TEXT_BESIDE_CALLS
-            if turn.hands_over:
-                yield Capability.HANDOFF
-            if turn.steer is not None:
-                yield Capability.STEERING
-            if turn.resumes:
-                yield Capability.RESUMED_RUN
-            for call in turn.calls:
-                if call.arguments in MEANINGS["not JSON"]:
-                    yield Capability.INVALID_ARGUMENTS
-                if call.tool in _TOOL_NEEDS:
-                    yield _TOOL_NEEDS[call.tool]
+            asked = {
+                Capability.PARALLEL_CALLS: len(turn.calls) + turn.hands_over > 1,
+                Capability.TEXT_BESIDE_CALLS: bool(turn.text and turn.calls),
+                Capability.HANDOFF: turn.hands_over,
+                Capability.STEERING: turn.steer is not None,
+                Capability.RESUMED_RUN: turn.resumes,
+                Capability.INVALID_ARGUMENTS: any(call.arguments in MEANINGS["not JSON"] for call in turn.calls),
+            }
+            yield from (capability for capability, is_asked in asked.items() if is_asked)
+            yield from (_TOOL_NEEDS[call.tool] for call in turn.calls if call.tool in _TOOL_NEEDS)
 
     def __str__(self) -> str:
         delegated = "".join(f"\n{turn}" for turn in self.delegated).replace("\n", "\n  ")
