@@ -245,6 +245,15 @@ class Hostile:
         raise RuntimeError(msg)
 
 
+class Nameless:
+    """An object that does not even say what it is."""
+
+    @property
+    def __class__(self) -> Any:  # type: ignore[override]
+        msg = "no"
+        raise RuntimeError(msg)
+
+
 class HostileMapping(dict[str, int]):
     """A mapping that cannot be read."""
 
@@ -287,10 +296,25 @@ def test_values_that_json_does_not_know_are_stable(make: Any) -> None:
 @pytest.mark.rules("D5")
 @pytest.mark.parametrize(
     "value",
-    [Hostile(), HostileMapping(a=1), {"a": Hostile()}, {"a": object()}, {"a": lambda: None}, {"a": sys}, (Hostile(),)],
+    [
+        Hostile(),
+        HostileMapping(a=1),
+        {"a": Hostile()},
+        {"a": object()},
+        {"a": lambda: None},
+        {"a": sys},
+        (Hostile(),),
+    ],
 )
 def test_any_object_has_a_form(value: object) -> None:
     """Nothing raises, and the same object has the same form each time."""
+    assert canonical_arguments(value) == canonical_arguments(value)
+
+
+@pytest.mark.rules("D5")
+def test_an_object_that_does_not_say_what_it_is() -> None:
+    """Not even looking at its type is safe."""
+    value = Nameless()
     assert canonical_arguments(value) == canonical_arguments(value)
 
 
@@ -367,8 +391,9 @@ def test_the_form_does_not_depend_on_the_callers_stack() -> None:
 
 
 @pytest.mark.rules("D5")
-def test_a_value_that_shares_its_parts_over_and_over_is_not_written_out() -> None:
+def test_a_value_that_shares_its_parts_over_and_over_is_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty lists, each holding the one before twice, are a thousand million."""
+    monkeypatch.setattr("repeatguard_core._arguments._MAX_PIECES", 10_000)
     value: list[Any] = []
     for _ in range(30):
         value = [value, value]
@@ -380,6 +405,8 @@ def test_a_text_of_a_class_of_its_own_is_text() -> None:
     """Whatever its methods do."""
 
     class Text(str):
+        __slots__ = ()
+
         def strip(self, chars: str | None = None, /) -> str:
             raise RuntimeError(chars)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import AsyncIterator, Sequence
+from contextvars import ContextVar
 from typing import Any, cast
 
 from agents import Agent, Model, ModelResponse, RunConfig, RunHooks, Runner, RunState, Usage, function_tool
@@ -30,6 +31,40 @@ from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
 from tests.openai_agents.scripted_model import as_stream, call, say
 
 Items = list[Any]
+PLAYER: ContextVar[Player] = ContextVar("PLAYER")
+
+
+def answer(q: Any = None) -> str:
+    """Answer."""
+    return "ok"
+
+
+def fail(q: Any = None) -> str:
+    """Fail."""
+    msg = "it failed"
+    raise RuntimeError(msg)
+
+
+async def delegate(q: Any = None) -> str:
+    """Run another agent."""
+    return await PLAYER.get().delegate()
+
+
+async def is_stored_here(*_: Any) -> bool:
+    """Stop a run where it is to be stored: at the approval of its calls."""
+    return PLAYER.get().turn.resumes
+
+
+def _tool(function: Any, name: str, needs_approval: Any = is_stored_here) -> Any:
+    return function_tool(function, name_override=name, strict_mode=False, needs_approval=needs_approval)
+
+
+TOOLS: list[Any] = [
+    *(_tool(answer, name) for name in RETURNING_TOOLS),
+    _tool(fail, "failing"),
+    _tool(delegate, "delegate"),
+    _tool(answer, "forbidden", needs_approval=True),
+]
 
 
 class OpenAIAgentsDriver(Driver):
@@ -42,6 +77,7 @@ class OpenAIAgentsDriver(Driver):
 
     async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
         player = Player(script, make_guard, options)
+        PLAYER.set(player)
         items: Items = []
         for run in script.runs:
             if run.from_storage:
@@ -77,35 +113,14 @@ class Player:
     def _make_agent(self, name: str, handoffs: list[Agent[Any]]) -> Agent[Any]:
         agent_hooks = self._guard.agent_hooks() if self._guard and self.options.wired_twice else None
         model = PlayedModel(self, name, None)
-        return Agent(name=name, model=model, tools=self._make_tools(), handoffs=list(handoffs), hooks=agent_hooks)
+        return Agent(name=name, model=model, tools=TOOLS, handoffs=list(handoffs), hooks=agent_hooks)
 
-    def _make_tools(self) -> list[Any]:
-        async def is_stored_here(*_: Any) -> bool:
-            return self.turn.resumes
-
-        def answer(q: Any = None) -> str:
-            return "ok"
-
-        def fail(q: Any = None) -> str:
-            msg = "it failed"
-            raise RuntimeError(msg)
-
-        async def delegate(q: Any = None) -> str:
-            model = PlayedModel(self, f"inner-{next(self._numbers)}", iter(self._script.delegated))
-            inner = Agent(name="inner", model=model, tools=self._make_tools())
-            result = await Runner.run(inner, "a task", hooks=self._guard, run_config=self._config())
-            return str(result.final_output)
-
-        def tool(function: Any, name: str, needs_approval: Any = is_stored_here) -> Any:
-            return function_tool(function, name_override=name, strict_mode=False, needs_approval=needs_approval)
-
-        answering = [tool(answer, name) for name in RETURNING_TOOLS]
-        return [
-            *answering,
-            tool(fail, "failing"),
-            tool(delegate, "delegate"),
-            tool(answer, "forbidden", needs_approval=True),
-        ]
+    async def delegate(self) -> str:
+        """Run the other agent, to its end."""
+        model = PlayedModel(self, f"inner-{next(self._numbers)}", iter(self._script.delegated))
+        inner = Agent(name="inner", model=model, tools=TOOLS)
+        result = await Runner.run(inner, "a task", hooks=self._guard, run_config=self._config())
+        return str(result.final_output)
 
     async def run(self, input_items: Items) -> Items:
         """Run the agent up to its answer, through all approvals."""
@@ -205,13 +220,13 @@ def entries(items: Items) -> tuple[Entry, ...]:
 def _entry(item: dict[str, Any], names: dict[str, str]) -> Entry:
     kind = item.get("type", "message")
     if kind == "function_call":
-        return Called(_tool(item["name"]), item["arguments"])
+        return Called(_tool_name(item["name"]), item["arguments"])
     if kind == "function_call_output":
-        return Returned(_tool(names[item["call_id"]]), str(item["output"]))
+        return Returned(_tool_name(names[item["call_id"]]), str(item["output"]))
     content = item.get("content")
     text = content if isinstance(content, str) else "".join(part["text"] for part in content or ())
     return {"user": Said, "assistant": Wrote}.get(item.get("role", ""), Other)(text)
 
 
-def _tool(name: str) -> str:
+def _tool_name(name: str) -> str:
     return "handoff" if name.startswith("transfer_to_") else name

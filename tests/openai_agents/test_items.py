@@ -194,7 +194,7 @@ def test_a_handoff_drops_what_is_due_and_starts_anew() -> None:
 @pytest.mark.rules("D12")
 @pytest.mark.parametrize(
     "output",
-    ['{"assistant": "x", "more": 1}', '{"assistant": "x"} ', '{"assistant": ', '{"assistants": 1}', ["x"], None],
+    ['{"assistant": "x", "more": 1}', '{"assistant": "x"} ', '{"assistant": "', '{"assistants": 1}', ["x"], None],
 )
 def test_other_results_are_no_handoff(output: object) -> None:
     """Though they look like one."""

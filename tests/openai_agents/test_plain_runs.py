@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import itertools
 import logging
@@ -353,9 +354,8 @@ async def test_agent_hooks_alone(streamed: bool) -> None:  # noqa: FBT001
 async def test_agents_as_tools(streamed: bool) -> None:  # noqa: FBT001
     """The hooks that ``as_tool`` is given guard the inner agent, in a conversation of its own."""
     guard = RepeatGuardHooks()
-    inner_model = ScriptedModel(
-        [turn for _ in range(3) for turn in ([call("get_status")], [call("get_status")], [say("x")])]
-    )
+    inner_run = ([call("get_status")], [call("get_status")], [say("it is pending")])
+    inner_model = ScriptedModel([copy.deepcopy(turn) for _ in range(3) for turn in inner_run])
     inner = Agent(name="inner", model=inner_model, tools=[get_status])
     tool = inner.as_tool("ask", "Ask the inner agent.", hooks=guard)
     outer_model = ScriptedModel([*([call("ask", '{"input": "it"}')] for _ in range(3)), [say("done")]])

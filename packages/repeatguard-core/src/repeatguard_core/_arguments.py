@@ -59,7 +59,7 @@ def canonical_arguments(arguments: object) -> str:
 
     Fulfils D2, D3, D4 and D5.
     """
-    if isinstance(arguments, str):
+    if issubclass(type(arguments), str):  # isinstance would run the value's own code
         return _canonical_text(str.strip(arguments, _JSON_SPACE))
     if arguments is None:
         return _NO_ARGUMENTS

@@ -39,7 +39,7 @@ class _Call:
     def __init__(self, call: ToolCall) -> None:
         self.name = call.name
         # Text never changes, so its canonical form can wait until a comparison needs it.
-        self._text = call.arguments if isinstance(call.arguments, str) else None
+        self._text = call.arguments if type(call.arguments) is str else None
         self._canonical = canonical_arguments(call.arguments) if self._text is None else None
 
     @property

@@ -7,11 +7,9 @@ import gc
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from types import FunctionType, ModuleType
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 import pytest
@@ -28,6 +26,15 @@ from repeatguard_core.testing._checks import (
 )
 from repeatguard_core.testing._driver import Driver, MakeGuard, Options, Request
 from repeatguard_core.testing._oracle import due_reminders, expected_requests
+from repeatguard_core.testing._probes import (
+    Barrier,
+    FaultyConfig,
+    PlantedError,
+    check_logged_once,
+    is_caused_by,
+    logged,
+    reachable,
+)
 from repeatguard_core.testing._report import Report
 from repeatguard_core.testing._scenarios import AT_TWO_AND_FOUR, DONE, ONE, SCENARIOS, Scenario
 from repeatguard_core.testing._script import Call, Capability, Run, Script, Turn
@@ -36,9 +43,8 @@ from repeatguard_core.testing._strategies import scripts
 __all__ = ["AdapterContract"]
 
 _Test = TypeVar("_Test", bound=Callable[..., None])
-_LOGGER: Final = logging.getLogger("repeatguard")
 _LOOP: Final = Script((Run("go", (*[Turn((ONE,))] * 5, DONE)),))
-_EXAMPLES: Final = 50
+_EXAMPLES: Final = 30
 
 
 def _shows(*rules: str) -> Callable[[_Test], _Test]:
@@ -126,7 +132,7 @@ class AdapterContract:
         self._needs(Capability.STREAMING if streamed else None)
         seen: list[Reminder] = []
         guard = self.driver.guard(AT_TWO_AND_FOUR, on_reminder=seen.append)
-        with _logged() as records:
+        with logged() as records:
             self._play(_LOOP, lambda: guard, streamed=streamed)
         counts = [reminder.count for reminder in seen]
         if counts != [2, 4]:
@@ -141,22 +147,22 @@ class AdapterContract:
         """It is logged once with its traceback, and the run goes on, guarded."""
 
         def fail(_: object) -> NoReturn:
-            raise _PlantedError
+            raise PlantedError
 
         guard = self.driver.guard(AT_TWO_AND_FOUR, **{where: fail})
-        with _logged() as records:
+        with logged() as records:
             requests = self._played_despite(lambda: guard, f"a fault in {where}")
         self._compare(_LOOP, AT_TWO_AND_FOUR, "S2", requests)
-        _check_logged_once(records, f"a fault in {where}")
+        check_logged_once(records, f"a fault in {where}")
 
     @_shows("S2", "S1")
     def test_a_fault_of_the_guards_own(self) -> None:
         """It is logged with its traceback, and the run goes on as without the guard."""
-        guard = self.driver.guard(_FaultyConfig())
-        with _logged() as records:
+        guard = self.driver.guard(FaultyConfig())
+        with logged() as records:
             requests = self._played_despite(lambda: guard, "a fault inside the guard")
         check_untouched(requests, self._play(_LOOP, None))
-        _check_logged_once(records, "a fault inside the guard")
+        check_logged_once(records, "a fault inside the guard")
 
     @_shows("S5")
     def test_a_hook_of_the_users(self) -> None:
@@ -178,13 +184,13 @@ class AdapterContract:
         self._needs(Capability.USER_HOOKS)
 
         def hook() -> None:
-            raise _PlantedError
+            raise PlantedError
 
         def outcome(make_guard: MakeGuard | None) -> bool:
             try:
                 self._play(_LOOP, make_guard, user_hook=hook)
             except Exception as error:  # noqa: BLE001 - a framework may wrap what it lets through
-                return _is_caused_by(error, _PlantedError)
+                return is_caused_by(error, PlantedError)
             return False
 
         if outcome(None) and not outcome(self._maker(AT_TWO_AND_FOUR)):
@@ -213,7 +219,7 @@ class AdapterContract:
         guard = self.driver.guard(AT_TWO_AND_FOUR)
 
         async def play_all() -> list[Sequence[Request]]:
-            options = Options(streamed=streamed, pause=_Barrier(3).wait)
+            options = Options(streamed=streamed, pause=Barrier(3).wait)
             return await asyncio.gather(*(self.driver.play(_LOOP, lambda: guard, options) for _ in range(3)))
 
         for requests in asyncio.run(play_all()):
@@ -269,7 +275,7 @@ class AdapterContract:
         guard = self.driver.guard(AT_TWO_AND_FOUR)
         self._play(Script((Run("go", (*[Turn((call,))] * 3, DONE)),)), lambda: guard)
         gc.collect()
-        if any(isinstance(held, str) and "a planted word" in held for held in _reachable(guard)):
+        if any(isinstance(held, str) and "a planted word" in held for held in reachable(guard)):
             raise ContractError("S3", "the guard still holds the arguments of a call of a run that has ended")
 
     def _check(
@@ -325,78 +331,3 @@ class AdapterContract:
 
 _OF_THE_CONTRACT: Final = frozenset(name for name in vars(AdapterContract) if not name.startswith("__"))
 _HINT: Final = "the contract's tests stand as they are; what the framework lacks is declared in the driver's `lacks`"
-
-
-class _PlantedError(Exception):
-    """An error that a test plants."""
-
-
-class _FaultyConfig(RepeatGuardConfig):
-    def tracks(self, tool_name: str) -> bool:
-        raise _PlantedError(tool_name)
-
-
-class _Barrier:
-    """Lets runs go on when all of them have arrived."""
-
-    def __init__(self, parties: int) -> None:
-        self._parties = parties
-        self._arrived = 0
-        self._opened = asyncio.Event()
-
-    async def wait(self) -> None:
-        self._arrived += 1
-        if self._arrived % self._parties == 0:
-            self._opened.set()
-            self._opened = asyncio.Event()
-        else:
-            await self._opened.wait()
-
-
-class _Records(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[logging.LogRecord] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.records.append(record)
-
-
-@contextmanager
-def _logged() -> Iterator[list[logging.LogRecord]]:
-    handler = _Records()
-    level = _LOGGER.level
-    _LOGGER.addHandler(handler)
-    _LOGGER.setLevel(logging.INFO)
-    try:
-        yield handler.records
-    finally:
-        _LOGGER.setLevel(level)
-        _LOGGER.removeHandler(handler)
-
-
-def _check_logged_once(records: Collection[logging.LogRecord], fault: str) -> None:
-    with_traceback = [record for record in records if record.exc_info and record.exc_info[1] is not None]
-    if len(with_traceback) != 1:
-        raise ContractError(
-            "S2", f"{fault} was to be logged once with its traceback, and was {len(with_traceback)} times"
-        )
-
-
-def _is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
-    while error is not None and not isinstance(error, kind):
-        error = error.__cause__ or error.__context__
-    return error is not None
-
-
-def _reachable(root: object) -> Iterator[object]:
-    """Follow references from an object, but not into code."""
-    seen: set[int] = set()
-    pending = [root]
-    while pending:
-        held = pending.pop()
-        if id(held) in seen or isinstance(held, type | ModuleType | logging.Logger):
-            continue
-        seen.add(id(held))
-        yield held
-        pending.extend(held.__closure__ or () if isinstance(held, FunctionType) else gc.get_referents(held))

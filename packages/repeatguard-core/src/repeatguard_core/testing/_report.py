@@ -55,6 +55,8 @@ class Report:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the table."""
         adapters = sorted({adapter for outcomes in self._outcomes.values() for adapter in outcomes})
+        if not adapters:
+            return
         width = max(map(len, RULES.values()))
         columns = [max(len(adapter), len("100 passed")) for adapter in adapters]
         terminalreporter.section("repeatguard: rules and adapters")

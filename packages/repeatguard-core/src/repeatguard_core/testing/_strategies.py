@@ -28,7 +28,7 @@ def scripts(lacks: Collection[Capability] = ()) -> st.SearchStrategy[Script]:
     Returns:
         A strategy for scripts.
     """
-    runs = st.lists(_runs(lacks), min_size=1, max_size=1 if Capability.FURTHER_RUN in lacks else 3)
+    runs = st.lists(_runs(lacks), min_size=1, max_size=1 if Capability.FURTHER_RUN in lacks else 2)
     return runs.map(lambda drawn: Script((replace(drawn[0], from_storage=False), *drawn[1:])))
 
 
@@ -45,7 +45,7 @@ def _runs(lacks: Collection[Capability]) -> st.SearchStrategy[Run]:
     ).filter(lambda turn: not (turn.resumes and turn.steer))
     return st.builds(
         lambda turns, stored: Run("go", (*turns, Turn(text="done")), from_storage=stored),
-        st.lists(turn, max_size=8),
+        st.lists(turn, max_size=6),
         if_it_can(Capability.STORED_CONVERSATION),
     )
 
