@@ -126,7 +126,7 @@ def typing(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Run what the documentation shows, and compare what it prints."""
     session.install(*wheels(*PACKAGES), *dependency_group("test"))
-    session.run("pytest", "tests/across/test_docs.py", *session.posargs)
+    session.run("pytest", "tests/across/test_docs.py", "tests/across/test_rules.py", *session.posargs)
 
 
 def wheels(*packages: Package) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -77,11 +78,18 @@ def test_the_readmes_configuration_file_loads(tmp_path: Path) -> None:
     assert RepeatGuardConfig.from_toml(file) == RepeatGuardConfig(thresholds=(3, 6), exclude=("update_*",))
 
 
+def test_write_an_adapter_shows_the_pretend_adapter() -> None:
+    """Its code is the code that the contract is run on."""
+    files = [file.read_text(encoding="utf-8") for file in ROOT.glob("tests/core/third_party_adapter/*.py")]
+    for block in blocks(ROOT / "docs/write-an-adapter.md", "python"):
+        assert any(block.content in text for text in files), block.content
+
+
 @pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_python_block_is_valid_python(document: Path) -> None:
     """A block can be pasted: it parses, and what it imports from repeatguard is there."""
     for block in blocks(document, "python"):
-        tree = ast.parse(block.content)
+        tree = ast.parse(textwrap.dedent(block.content))
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         for node in imports:
             if (node.module or "").startswith("repeatguard"):

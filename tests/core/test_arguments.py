@@ -248,8 +248,8 @@ class Hostile:
 class Nameless:
     """An object that does not even say what it is."""
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[override]
+    @property  # type: ignore[misc]  # nobody should do that
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         msg = "no"
         raise RuntimeError(msg)
 

@@ -225,7 +225,8 @@ def _entry(item: dict[str, Any], names: dict[str, str]) -> Entry:
         return Returned(_tool_name(names[item["call_id"]]), str(item["output"]))
     content = item.get("content")
     text = content if isinstance(content, str) else "".join(part["text"] for part in content or ())
-    return {"user": Said, "assistant": Wrote}.get(item.get("role", ""), Other)(text)
+    kinds: dict[str, type[Said | Wrote]] = {"user": Said, "assistant": Wrote}
+    return kinds.get(item.get("role", ""), Other)(text)
 
 
 def _tool_name(name: str) -> str:

@@ -105,13 +105,27 @@ class ResetsOnItsOwnReminder(ReferenceGuard):
         return ((latest + index, reminder) for index, reminder in super().missing(conversation[latest:]))
 
 
-class MissesDeniedCalls(ReferenceGuard):
-    """Counts where a tool is run, which a denied call never gets to."""
+class Overlooking(ReferenceGuard):
+    """Does not see one tool."""
+
+    overlooked: str
 
     def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
-        kept = [(i, entry) for i, entry in enumerate(conversation) if getattr(entry, "tool", "") != "forbidden"]
+        kept = [(i, entry) for i, entry in enumerate(conversation) if getattr(entry, "tool", "") != self.overlooked]
         places = [i for i, _ in kept] + [len(conversation)]
         return ((places[index], reminder) for index, reminder in super().missing([entry for _, entry in kept]))
+
+
+class MissesDeniedCalls(Overlooking):
+    """Counts where a tool is run, which a denied call never gets to."""
+
+    overlooked = "forbidden"
+
+
+class GoesOnAfterAHandoff(Overlooking):
+    """Holds one agent's calls against the next."""
+
+    overlooked = "handoff"
 
 
 class RemindsAgainOnReplay(ReferenceGuard):
@@ -236,18 +250,6 @@ class KeepsConversations(ReferenceGuard):
     def before_request(self, conversation: Conversation) -> None:
         super().before_request(conversation)
         self.seen.append(conversation)
-
-
-class GoesOnAfterAHandoff(ReferenceGuard):
-    """Holds one agent's calls against the next."""
-
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
-        renamed = [
-            replace(entry, tool="note") if getattr(entry, "tool", "") == "handoff" else entry for entry in conversation
-        ]
-        places = [index for index, entry in enumerate(renamed) if getattr(entry, "tool", "") != "note"] + [len(renamed)]
-        kept = [renamed[index] for index in places[:-1]]
-        return ((places[index], reminder) for index, reminder in super().missing(kept))
 
 
 class CountsNestedAgentsToo(LeaksBetweenRuns):

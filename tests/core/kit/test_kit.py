@@ -83,16 +83,20 @@ def test_random_scripts_shrink_to_a_script_that_one_can_read() -> None:
     assert len(script.splitlines()) <= 5, script
 
 
+def _nothing(*_: Any, **__: Any) -> None:
+    """Check nothing."""
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"test_handoff": None},
-        {"test_scenario": lambda self, scenario, streamed: None},
-        {"test_nothing_is_kept": pytest.mark.skip(reason="later")(lambda self: None)},
-        {"pytest_generate_tests": lambda self, metafunc: None},
-        {"_play": lambda self: ()},
+        {"test_scenario": _nothing},
+        {"test_nothing_is_kept": pytest.mark.skip(reason="later")(_nothing)},
+        {"pytest_generate_tests": _nothing},
+        {"_play": _nothing},
     ],
-    ids=lambda change: next(iter(change)),
+    ids=list,
 )
 def test_a_class_that_changes_the_contract_is_refused(change: dict[str, Any]) -> None:
     """Overriding and removing are the same thing, and helpers count as well."""
@@ -160,6 +164,13 @@ def test_what_a_framework_lacks_is_in_the_report(run_contract: Any) -> None:
     )
 
 
+def test_a_lack_without_a_reason_is_refused(run_contract: Any) -> None:
+    """A reason is what makes it more than a skipped test."""
+    result = run_contract("", "{Capability.HANDOFF: ' '}", "-k", "declarations")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*there is no reason why mine lacks HANDOFF*"])
+
+
 def test_a_rule_that_could_not_be_checked_is_lacking(run_contract: Any) -> None:
     """It is not called checked."""
     lacks = "{Capability.USER_HOOKS: 'there are none'}"
@@ -196,9 +207,9 @@ def test_a_framework_may_wrap_what_a_hook_raises(tmp_path: Path) -> None:
     """It went through all the same."""
 
     class Wrapping(ReferenceDriver):
-        async def play(self, *arguments: Any) -> Any:
+        async def play(self, script: Script, make_guard: Any, options: Any) -> Any:
             try:
-                return await super().play(*arguments)
+                return await super().play(script, make_guard, options)
             except Exception as error:
                 msg = "a hook failed"
                 raise RuntimeError(msg) from error

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from itertools import chain
-from typing import Final
+from typing import Final, cast
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -60,7 +60,7 @@ def canonical_arguments(arguments: object) -> str:
     Fulfils D2, D3, D4 and D5.
     """
     if issubclass(type(arguments), str):  # isinstance would run the value's own code
-        return _canonical_text(str.strip(arguments, _JSON_SPACE))
+        return _canonical_text(str.strip(cast("str", arguments), _JSON_SPACE))
     if arguments is None:
         return _NO_ARGUMENTS
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby, pairwise
+from typing import TypeGuard
 
 from repeatguard_core._arguments import canonical_arguments
 from repeatguard_core._reminder import is_reminder
@@ -150,7 +151,7 @@ def check_untouched(guarded: Sequence[Request], unguarded: Sequence[Request]) ->
         raise ContractError("S1", f"there were {len(guarded)} requests with the guard and {len(unguarded)} without")
 
 
-def _is_reminder(entry: Entry | None) -> bool:
+def _is_reminder(entry: Entry | None) -> TypeGuard[Said]:
     return isinstance(entry, Said) and is_reminder(entry.text)
 
 

@@ -88,6 +88,7 @@ class AdapterContract:
         if "streamed" in metafunc.fixturenames:
             metafunc.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 
+    @_shows("M1", "M5", "M6", "S1")
     def test_scenario(self, scenario: Scenario, streamed: bool) -> None:  # noqa: FBT001
         """The model is sent what the scenario says, and nothing else changes."""
         self._check(scenario.script, scenario.config, scenario.rules[0], streamed=streamed)
@@ -104,13 +105,19 @@ class AdapterContract:
             phases=set(Phase) - {Phase.explain},
             report_multiple_bugs=False,
             verbosity=Verbosity.quiet,  # the error has the script, which reads better than the calls that make it
-            suppress_health_check=list(HealthCheck),
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         )
         @given(scripts(self.driver.lacks))
         def check(script: Script) -> None:
             self._check(script, config, "D1", streamed=streamed)
 
         check()
+
+    def test_declarations(self) -> None:
+        """The driver has a name, and a reason for whatever the framework lacks."""
+        assert self.driver.name, "the driver has no name"
+        for capability, reason in self.driver.lacks.items():
+            assert reason.strip(), f"there is no reason why {self.driver.name} lacks {capability.name}"
 
     @_shows("D6")
     def test_bookkeeping_tools(self) -> None:
@@ -286,7 +293,7 @@ class AdapterContract:
         *,
         streamed: bool = False,
         untracked: Callable[[str], bool] | None = None,
-    ) -> list[Request]:
+    ) -> Sequence[Request]:
         """Play a script with the guard and without it, and check everything about it."""
         self._needs(*script.needs, Capability.STREAMING if streamed else None)
         requests = self._play(script, self._maker(config, untracked), streamed=streamed)
@@ -325,7 +332,7 @@ class AdapterContract:
 
     def _needs(self, *capabilities: Capability | None) -> None:
         for capability in capabilities:
-            if capability in self.driver.lacks:
+            if capability is not None and capability in self.driver.lacks:
                 pytest.skip(f"{self.driver.name} lacks {capability.name}: {self.driver.lacks[capability]}")
 
 

@@ -30,7 +30,7 @@ class PlantedError(Exception):
     """An error that a test plants."""
 
 
-class FaultyConfig(RepeatGuardConfig):
+class FaultyConfig(RepeatGuardConfig, frozen=True):
     """A configuration that raises when it is used, as a fault inside the guard would."""
 
     def tracks(self, tool_name: str) -> bool:

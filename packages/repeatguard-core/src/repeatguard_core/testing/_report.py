@@ -38,15 +38,16 @@ class Report:
             if driver is None:
                 continue
             parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-            source = parameters.get("scenario") or getattr(item, "function", None)
-            item.user_properties.append((_NAME, (driver.name, tuple(getattr(source, "rules", ())))))
+            sources = (parameters.get("scenario"), getattr(item, "function", None))
+            rules = sorted({rule for source in sources for rule in getattr(source, "rules", ())})
+            item.user_properties.append((_NAME, (driver.name, rules)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note a test's outcome."""
         for name, value in report.user_properties:
             if name != _NAME or (report.when != "call" and report.passed):
                 continue
-            adapter, rules = cast("tuple[str, tuple[str, ...]]", value)
+            adapter, rules = cast("tuple[str, list[str]]", value)
             if report.skipped:
                 self._lacking.add(cast("tuple[str, int, str]", report.longrepr)[2].removeprefix("Skipped: "))
             for rule in rules:

@@ -43,11 +43,8 @@ def _runs(lacks: Collection[Capability]) -> st.SearchStrategy[Run]:
         steer=if_it_can(Capability.STEERING).map(lambda steers: "and now?" if steers else None),
         resumes=if_it_can(Capability.RESUMED_RUN),
     ).filter(lambda turn: not (turn.resumes and turn.steer))
-    return st.builds(
-        lambda turns, stored: Run("go", (*turns, Turn(text="done")), from_storage=stored),
-        st.lists(turn, max_size=6),
-        if_it_can(Capability.STORED_CONVERSATION),
-    )
+    turns = st.lists(turn, max_size=6).map(lambda drawn: (*drawn, Turn(text="done")))
+    return st.builds(Run, st.just("go"), turns, if_it_can(Capability.STORED_CONVERSATION))
 
 
 def _batches(lacks: Collection[Capability]) -> st.SearchStrategy[tuple[Call, ...]]:
