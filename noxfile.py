@@ -92,7 +92,7 @@ def tests(session: nox.Session, package: Package, releases: str) -> None:
 @nox.session
 def wheel(session: nox.Session) -> None:
     """Look into the wheels, then run each one's example with nothing but what it requires."""
-    session.install(*dependency_group("test"))
+    session.install(*wheels(), *dependency_group("test"))
     session.env["REPEATGUARD_WHEELS"] = str(build())
     session.run("pytest", "tests/across/test_wheels.py", *session.posargs)
     for package in PACKAGES:

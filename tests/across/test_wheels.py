@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from email.message import Message
@@ -12,6 +14,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+import repeatguard_core
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -110,3 +113,45 @@ def test_the_core_requires_pydantic_alone(wheels: dict[str, zipfile.ZipFile]) ->
             if requirement.marker is None or requirement.marker.evaluate(environment)
         }
         assert required == expected
+
+
+def imports(file: Path) -> Iterator[tuple[str, str]]:
+    """List what a file imports: each module, with each name that is taken from it."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((str(node.module), alias.name) for alias in node.names)
+
+
+def sources(package: str) -> list[Path]:
+    """List a package's source files, without the contract kit's."""
+    return [file for file in (ROOT / "packages" / package / "src").rglob("*.py") if "testing" not in file.parts]
+
+
+def test_the_core_imports_pydantic_alone() -> None:
+    """Beside the standard library and itself; and never the contract kit, which imports pytest."""
+    allowed = {*sys.stdlib_module_names, "pydantic", "pydantic_core", "tomli", "repeatguard_core"}
+    type_checking_only = {"typing_extensions"}
+    for file in sources("repeatguard-core"):
+        for module, _ in imports(file):
+            assert module.partition(".")[0] in allowed | type_checking_only, f"{file.name} imports {module}"
+            assert not module.startswith("repeatguard_core.testing"), f"{file.name} imports {module}"
+
+
+def test_the_chain_imports_no_file_no_clock_and_no_words() -> None:
+    """It is a state machine, fed from outside."""
+    modules = {module for module, _ in imports(ROOT / "packages/repeatguard-core/src/repeatguard_core/_chain.py")}
+    assert not modules & {"datetime", "io", "json", "logging", "os", "pathlib", "re", "time", "tomllib"}
+
+
+@pytest.mark.parametrize("package", [name for name in packages() if name != "repeatguard-core"])
+def test_an_adapter_imports_the_cores_public_names_and_its_framework(package: str) -> None:
+    """No underscored module of the core's, no kit, and no other adapter."""
+    siblings = {name.replace("-", "_") for name in packages()} - {"repeatguard_core", package.replace("-", "_")}
+    for file in sources(package):
+        for module, name in imports(file):
+            assert module.partition(".")[0] not in siblings, f"{file.name} imports {module}"
+            if module.startswith("repeatguard_core"):
+                assert module == "repeatguard_core", f"{file.name} imports {module}"
+                assert name in repeatguard_core.__all__, f"{file.name} imports {name}"
