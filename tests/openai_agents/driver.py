@@ -106,7 +106,7 @@ class Player:
         self._guard: RepeatGuardHooks | None = self._make_guard() if self._make_guard else None
         user_hooks = UserHooks(self.options) if self.options.user_hook else None
         if self._guard is not None and user_hooks is not None:
-            self._guard = RepeatGuardHooks(self._guard._support.config, inner=user_hooks)
+            self._guard = RepeatGuardHooks(self._guard._guard._support.config, inner=user_hooks)
         self._hooks: RunHooks[Any] | None = self._guard or user_hooks
         self._agent = self._make_agent("main", [self._make_agent("second", [])])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from agents import Agent, AgentHooks, ModelResponse, RunHooks, Tool
 from agents.items import TResponseInputItem
@@ -11,16 +12,52 @@ from agents.lifecycle import RunHooksBase
 from agents.run_context import AgentHookContext, RunContextWrapper
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
-from repeatguard_openai_agents._items import find_reminders
+from repeatguard_openai_agents._items import read
+from repeatguard_openai_agents._memory import RunMemory
+from repeatguard_openai_agents._placements import end_of_model
 
 __all__ = ["RepeatGuardHooks"]
+
+
+class _Guard:
+    """What run hooks and agent hooks of one guard have in common."""
+
+    def __init__(self, support: AdapterSupport) -> None:
+        self._support = support
+        # A run and its handoffs share one context object, and a memory ends with it.
+        self._memories: WeakKeyDictionary[RunContextWrapper[Any], RunMemory] = WeakKeyDictionary()
+
+    def before_request(self, context: RunContextWrapper[Any], input_items: list[TResponseInputItem]) -> None:
+        """Put the missing reminders into the list, which is the very one that the model is sent.
+
+        The SDK forgets them after the request, so earlier ones are put back each time: what the
+        model was sent before then stands unchanged at the front of what it is sent now.
+        """
+        with self._support.failing_open("a reminder"):
+            conversation = [read(item) for item in input_items]
+            unseen = end_of_model(conversation)
+            placements = self._memory(context).place(conversation, self._support.new_chain)
+            missing = [placement for placement in placements if not placement.is_there]
+            for placement in reversed(missing):
+                input_items.insert(placement.index, {"role": "user", "content": placement.reminder.text})
+            for placement in missing:
+                if placement.index >= unseen:
+                    self._support.announce(placement.reminder)
+
+    def after_response(self, context: RunContextWrapper[Any], response: ModelResponse) -> None:
+        """Note what the model has called."""
+        with self._support.failing_open("a response"):
+            self._memory(context).note_response(response.output)
+
+    def _memory(self, context: RunContextWrapper[Any]) -> RunMemory:
+        return self._memories.setdefault(context, RunMemory())
 
 
 class RepeatGuardHooks(RunHooks[Any]):
     """Run hooks that tell the model when it repeats the same tool call.
 
     Pass them as ``hooks=`` to any of the `Runner`'s methods, or to ``Agent.as_tool``. One object
-    may serve any number of runs, agents and threads: it keeps nothing about any of them.
+    may serve any number of runs, agents and threads; what it remembers of a run ends with the run.
 
     Args:
         config: Thresholds and tools; left out, the defaults.
@@ -33,7 +70,7 @@ class RepeatGuardHooks(RunHooks[Any]):
         TypeError: ``config`` is no configuration, ``on_reminder`` is async, or ``inner`` is no run
             hooks.
 
-    Fulfils M1, M5, M6, S1, S2, S3, S5 and S6.
+    Fulfils D12, M1, M5, M6, S1, S2, S3, S5 and S6.
     """
 
     def __init__(
@@ -44,7 +81,7 @@ class RepeatGuardHooks(RunHooks[Any]):
         on_reminder: Callable[[Reminder], None] | None = None,
         inner: RunHooks[Any] | None = None,
     ) -> None:
-        self._support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
+        self._guard = _Guard(AdapterSupport(config, untracked=untracked, on_reminder=on_reminder))
         self._inner: RunHooks[Any] = RunHooks() if inner is None else inner
         if not isinstance(self._inner, RunHooksBase):
             msg = f"inner must be run hooks, not {inner!r}; hooks of one agent go to agent_hooks()"
@@ -60,7 +97,7 @@ class RepeatGuardHooks(RunHooks[Any]):
             Agent hooks with this guard's settings. Together with the run hooks they still give
             each reminder once.
         """
-        return _RepeatGuardAgentHooks(self._support, AgentHooks() if inner is None else inner)
+        return _RepeatGuardAgentHooks(self._guard, AgentHooks() if inner is None else inner)
 
     async def on_llm_start(
         self,
@@ -70,11 +107,12 @@ class RepeatGuardHooks(RunHooks[Any]):
         input_items: list[TResponseInputItem],
     ) -> None:
         """Put the reminders into the list that the model is about to be sent."""
-        _remind(self._support, input_items)
+        self._guard.before_request(context, input_items)
         await self._inner.on_llm_start(context, agent, system_prompt, input_items)
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
-        """Pass the event on to ``inner``."""
+        """Note what the model has called."""
+        self._guard.after_response(context, response)
         await self._inner.on_llm_end(context, agent, response)
 
     async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
@@ -101,8 +139,8 @@ class RepeatGuardHooks(RunHooks[Any]):
 class _RepeatGuardAgentHooks(AgentHooks[Any]):
     """The guard for one agent, with the settings of the run hooks that made it."""
 
-    def __init__(self, support: AdapterSupport, inner: AgentHooks[Any]) -> None:
-        self._support = support
+    def __init__(self, guard: _Guard, inner: AgentHooks[Any]) -> None:
+        self._guard = guard
         self._inner = inner
 
     async def on_llm_start(
@@ -112,10 +150,11 @@ class _RepeatGuardAgentHooks(AgentHooks[Any]):
         system_prompt: str | None,
         input_items: list[TResponseInputItem],
     ) -> None:
-        _remind(self._support, input_items)
+        self._guard.before_request(context, input_items)
         await self._inner.on_llm_start(context, agent, system_prompt, input_items)
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+        self._guard.after_response(context, response)
         await self._inner.on_llm_end(context, agent, response)
 
     async def on_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
@@ -132,18 +171,3 @@ class _RepeatGuardAgentHooks(AgentHooks[Any]):
 
     async def on_tool_end(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: Any) -> None:
         await self._inner.on_tool_end(context, agent, tool, result)
-
-
-def _remind(support: AdapterSupport, input_items: list[TResponseInputItem]) -> None:
-    """Put the missing reminders into the list, which is the very one that the model is sent.
-
-    The SDK forgets them after the request, so earlier ones are put back each time: what the model
-    was sent before then stands unchanged at the front of what it is sent now.
-    """
-    with support.failing_open("a reminder"):
-        placements = find_reminders(input_items, support.new_chain())
-        for placement in reversed(placements):
-            input_items.insert(placement.index, {"role": "user", "content": placement.reminder.text})
-        for placement in placements:
-            if placement.is_new:
-                support.announce(placement.reminder)

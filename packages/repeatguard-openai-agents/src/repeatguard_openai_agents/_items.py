@@ -1,20 +1,15 @@
-"""Reading a conversation as the SDK hands it over, and finding the places for reminders in it.
-
-`find_reminders` is a pure function of the items: the same conversation always gets the same
-reminders at the same places, so nothing has to be remembered from one request to the next.
-"""
+"""Reading the items of a conversation, as the SDK hands them over."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
-from repeatguard_core import Reminder, RepeatChain, ToolCall, is_reminder
+from repeatguard_core import ToolCall, is_reminder
 
-__all__ = ["Placement", "find_reminders"]
+__all__ = ["Item", "Kind", "read"]
 
 #: Each type of call, and the fields that may hold its arguments.
 _ARGUMENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
@@ -44,120 +39,76 @@ _RESULT_SUFFIX: Final = "_call_output"
 _ROLES_BESIDE_THE_MODEL: Final = frozenset({"developer", "system", "user"})
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """A reminder and its place.
+class Kind(Enum):
+    """What an item is to the guard."""
 
-    Attributes:
-        index: The reminder belongs before the item at this index, or at the end.
-        reminder: What is due there.
-        is_new: Whether the model has said nothing since, so that it has not seen it yet.
-    """
-
-    index: int
-    reminder: Reminder
-    is_new: bool
-
-
-class _Kind(Enum):
     CALL = "a call that the model made"
-    RESULT = "what the application answered to a call"
+    RESULT = "what was answered to a call"
     MODEL = "anything else that came from the model"
     MATERIAL = "a message that did not come from the model"
     REMINDER = "a message of ours"
 
 
-class _Item(NamedTuple):
-    kind: _Kind
+class Item(NamedTuple):
+    """An item of a conversation, as far as the guard looks at it.
+
+    Attributes:
+        kind: What it is.
+        call: The call, if it is one.
+        answers: Of a call, the name by which the application will answer it, or None if the
+            provider runs it. Of a result, the name of the call that it answers.
+        hands_off: Whether it is the result of a handoff.
+        identity: Tells the item from others of its kind; None if nothing does.
+    """
+
+    kind: Kind
     call: ToolCall | None = None
-    answers: object = None
+    answers: str | None = None
     hands_off: bool = False
+    identity: str | None = None
 
 
-def find_reminders(items: Sequence[object], chain: RepeatChain) -> list[Placement]:
-    """Find the places in a conversation where a reminder belongs and is not there yet.
-
-    The calls of a batch end with the results that the application gave them, and the reminder
-    belongs right behind these. Nothing that follows has a say in it, so a reminder keeps its
-    place while the conversation grows.
+def read(item: object) -> Item:
+    """Read an item, whatever it is.
 
     Args:
-        items: The whole conversation, as it is about to be sent.
-        chain: A new chain.
+        item: A dictionary, or an object of the client's.
 
     Returns:
-        The missing reminders, in the order of the conversation.
-
-    Fulfils D1, D8 to D12, M1, M5 and M6.
+        What it is to the guard.
     """
-    conversation = [_read(item) for item in items]
-    beside_the_model = (_Kind.MATERIAL, _Kind.REMINDER)
-    end_of_model = max((i for i, item in enumerate(conversation, 1) if item.kind not in beside_the_model), default=0)
-    placements: list[Placement] = []
-    batch = _Batch()
-    for index, item in enumerate([*conversation, _Item(_Kind.MATERIAL)]):
-        if (batch.is_answered and item.kind is not _Kind.RESULT) or item.kind is _Kind.MATERIAL:
-            reminder = chain.observe(batch.calls)
-            if reminder and batch.is_answered and not batch.hands_off and item.kind is not _Kind.REMINDER:
-                placements.append(Placement(index, reminder, is_new=index >= end_of_model))
-            if batch.hands_off or item.kind is _Kind.MATERIAL:
-                chain.reset()
-            batch = _Batch()
-        batch.add(item)
-    return placements
-
-
-class _Batch:
-    """The calls of one response, and the results that they have got so far."""
-
-    def __init__(self) -> None:
-        self.calls: list[ToolCall] = []
-        self.hands_off = False
-        self._has_results = False
-        self._waiting: set[object] = set()
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the application has answered, and has answered everything."""
-        return self._has_results and not self._waiting
-
-    def add(self, item: _Item) -> None:
-        if item.call is not None:
-            self.calls.append(item.call)
-        if item.kind is _Kind.RESULT:
-            # A result that nothing waits for came with the response, from a tool that the provider hosts.
-            self._has_results |= item.answers in self._waiting
-            self._waiting.discard(item.answers)
-            self.hands_off |= item.hands_off
-        elif item.answers is not None:
-            self._waiting.add(item.answers)
-
-
-def _read(item: object) -> _Item:
     fields: Mapping[str, object] = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     item_type = fields.get("type") or "message"
     if not isinstance(item_type, str):
-        return _Item(_Kind.MODEL)
+        return Item(Kind.MODEL)
     if item_type in _ARGUMENTS_OF:
         return _read_call(item_type, fields)
     if item_type.endswith(_RESULT_SUFFIX):
-        return _Item(_Kind.RESULT, answers=fields.get("call_id"), hands_off=_hands_off(fields.get("output")))
+        answers = _name(fields, "call_id")
+        return Item(Kind.RESULT, None, answers, _hands_off(fields.get("output")), identity=answers)
     if item_type == "mcp_approval_response":
-        return _Item(_Kind.RESULT, answers=fields.get("approval_request_id"))
+        answers = _name(fields, "approval_request_id")
+        return Item(Kind.RESULT, None, answers, identity=answers)
     if item_type == "message" and fields.get("role") in _ROLES_BESIDE_THE_MODEL:
-        return _Item(_Kind.REMINDER if _is_ours(fields.get("content")) else _Kind.MATERIAL)
-    return _Item(_Kind.MODEL)
+        return Item(Kind.REMINDER if _is_ours(fields.get("content")) else Kind.MATERIAL)
+    return Item(Kind.MODEL)
 
 
-def _read_call(item_type: str, fields: Mapping[str, object]) -> _Item:
+def _read_call(item_type: str, fields: Mapping[str, object]) -> Item:
     if item_type == "mcp_call" and fields.get("approval_request_id"):
-        return _Item(_Kind.MODEL)  # it was counted when it asked for approval
+        return Item(Kind.MODEL)  # it was counted when it asked for approval
     name = fields.get("name") or item_type.removesuffix("_call")
     place = fields.get("namespace") or fields.get("server_label")
     qualified = f"{place}.{name}" if place and place != name else f"{name}"
     arguments = next((fields[field] for field in _ARGUMENTS_OF[item_type] if fields.get(field) is not None), None)
     answered_by = None if _is_hosted(fields) else _ANSWERED_BY_US.get(item_type)
-    return _Item(_Kind.CALL, ToolCall(qualified, arguments), answers=fields.get(answered_by) if answered_by else None)
+    answers = _name(fields, answered_by) if answered_by else None
+    return Item(Kind.CALL, ToolCall(qualified, arguments), answers, identity=answers or _name(fields, "id"))
+
+
+def _name(fields: Mapping[str, object], field: str) -> str | None:
+    value = fields.get(field)
+    return value if isinstance(value, str) else None
 
 
 def _is_hosted(fields: Mapping[str, object]) -> bool:

@@ -7,12 +7,17 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from openai.types.responses import ResponseFunctionToolCall, ResponseInputItemParam
 from repeatguard_core import RepeatChain, RepeatGuardConfig
-from repeatguard_openai_agents._items import Placement, find_reminders
+from repeatguard_openai_agents._items import read
+from repeatguard_openai_agents._memory import RunMemory
+from repeatguard_openai_agents._placements import Placement, end_of_model
 
 USER = {"role": "user", "content": "go"}
 ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "one moment"}]}
 REASONING = {"type": "reasoning", "id": "rs", "summary": []}
 RESULT = {"type": "function_call_output", "call_id": "c", "output": "pending"}
+
+
+CONFIG = RepeatGuardConfig(thresholds=(2,), exclude=("note",))
 
 
 def call(arguments: str = "{}", **fields: Any) -> dict[str, Any]:
@@ -22,7 +27,8 @@ def call(arguments: str = "{}", **fields: Any) -> dict[str, Any]:
 
 def find(*items: object) -> list[Placement]:
     """Find the reminders that are missing, for a threshold of two."""
-    return find_reminders(items, RepeatChain(RepeatGuardConfig(thresholds=(2,), exclude=("note",))))
+    placements = RunMemory().place([read(item) for item in items], lambda: RepeatChain(CONFIG))
+    return [placement for placement in placements if not placement.is_there]
 
 
 def places(*items: object) -> list[int]:
@@ -47,7 +53,8 @@ def test_the_place_does_not_depend_on_what_follows(after: tuple[object, ...]) ->
 @pytest.mark.parametrize(("after", "is_new"), [((), True), ((USER,), True), ((ANSWER,), False), ((call(),), False)])
 def test_a_reminder_is_new_until_the_model_goes_on(after: tuple[object, ...], is_new: bool) -> None:  # noqa: FBT001
     """Only then is it announced."""
-    assert [placement.is_new for placement in find(USER, *TWICE, *after)] == [is_new]
+    end = end_of_model([read(item) for item in (USER, *TWICE, *after)])
+    assert [placement.index >= end for placement in find(USER, *TWICE, *after)] == [is_new]
 
 
 @pytest.mark.rules("D9", "M1")

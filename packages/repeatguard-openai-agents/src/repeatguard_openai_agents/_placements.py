@@ -1,0 +1,181 @@
+"""Finding the places for reminders in a conversation.
+
+A `Walk` is a pure function of the items that it goes through and the chain that it starts with:
+the same conversation always gets the same reminders at the same places.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from repeatguard_core import Reminder, RepeatChain, ToolCall
+
+from repeatguard_openai_agents._items import Item, Kind
+
+__all__ = ["Anchor", "Batch", "Mark", "Placement", "Walk", "anchor_at", "end_of_model"]
+
+
+class Anchor(NamedTuple):
+    """What tells an item from all others: a reminder is found again by the item before it."""
+
+    kind: Kind
+    identity: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A reminder and its place.
+
+    Attributes:
+        index: The reminder belongs before the item at this index, or at the end.
+        reminder: What is due there.
+        is_there: Whether it stands there already.
+    """
+
+    index: int
+    reminder: Reminder
+    is_there: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a conversation has been counted.
+
+    Attributes:
+        anchor: The last item of the last batch that was counted.
+        chain: The chain as it was behind that batch. It is never changed, only copied.
+        has_material: Whether new material stood behind that batch.
+    """
+
+    anchor: Anchor
+    chain: RepeatChain
+    has_material: bool
+
+
+class Batch:
+    """The calls of one response, and what has been answered to them so far."""
+
+    def __init__(self, response: Iterable[Item] = ()) -> None:
+        self.calls: list[ToolCall] = []
+        self.hands_off = False
+        self._has_results = False
+        self._waiting: set[str | None] = set()
+        for item in response:
+            self.add(item)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the application has answered, and has answered everything."""
+        return self._has_results and not self._waiting
+
+    @property
+    def is_the_providers(self) -> bool:
+        """Whether there is nothing that the application has to answer."""
+        return bool(self.calls) and not self._has_results and not self._waiting
+
+    def add(self, item: Item) -> None:
+        """Take in the next item of the conversation."""
+        if item.call is not None:
+            self.calls.append(item.call)
+        if item.kind is Kind.RESULT:
+            # A result that nothing waits for came with the response, from a tool that the provider hosts.
+            self._has_results |= item.answers in self._waiting
+            self._waiting.discard(item.answers)
+            self.hands_off |= item.hands_off
+        elif item.answers is not None:
+            self._waiting.add(item.answers)
+
+
+class Walk:
+    """Goes through a conversation, batch by batch, and notes where reminders belong.
+
+    The calls of a batch end with the results that the application gave them, and the reminder
+    belongs right behind these. Nothing that follows has a say in it, so a reminder keeps its
+    place while the conversation grows.
+
+    Args:
+        chain: The chain as it is where the walk starts.
+        mark: How far was counted before.
+
+    Attributes:
+        placements: The reminders, in the order of the conversation.
+        mark: How far has been counted; None if there was no batch.
+
+    Fulfils D1, D8 to D12, M1, M5 and M6.
+    """
+
+    def __init__(self, chain: RepeatChain, mark: Mark | None = None) -> None:
+        self.placements: list[Placement] = []
+        self.mark = mark
+        self._chain = chain
+
+    def go(self, conversation: Sequence[Item], start: int = 0, batch: Batch | None = None) -> None:
+        """Go to the end of a conversation, which is about to be sent.
+
+        Args:
+            conversation: The whole of it.
+            start: The first item to look at.
+            batch: Calls that were made before that item and are waiting for their results.
+        """
+        batch = Batch() if batch is None else batch
+        for index in range(start, len(conversation)):
+            item = conversation[index]
+            if item.kind is Kind.MATERIAL:
+                self._close(batch, conversation, index)
+                self._note_material()
+                batch = Batch()
+            elif batch.is_answered and item.kind is not Kind.RESULT:
+                self._close(batch, conversation, index)
+                batch = Batch()
+            batch.add(item)
+        if batch.is_answered or batch.is_the_providers:
+            self._close(batch, conversation, len(conversation))
+
+    def _close(self, batch: Batch, conversation: Sequence[Item], index: int) -> None:
+        reminder = self._chain.observe(batch.calls)
+        at_the_end = index == len(conversation)
+        if batch.hands_off:
+            self._chain.reset()
+        elif reminder and (batch.is_answered or at_the_end):
+            is_there = not at_the_end and conversation[index].kind is Kind.REMINDER
+            self.placements.append(Placement(index, reminder, is_there))
+        if batch.is_answered or at_the_end:
+            self.mark = Mark(anchor_at(conversation, index), copy.copy(self._chain), has_material=False)
+
+    def _note_material(self) -> None:
+        self._chain.reset()
+        if self.mark is not None:
+            self.mark = Mark(self.mark.anchor, self.mark.chain, has_material=True)
+
+
+_BESIDE_THE_MODEL: Final = frozenset({Kind.MATERIAL, Kind.REMINDER})
+
+
+def anchor_at(conversation: Sequence[Item], index: int) -> Anchor:
+    """Name the item that stands before a place.
+
+    Args:
+        conversation: The conversation.
+        index: The place; it is not the beginning.
+
+    Returns:
+        The anchor of the item before it.
+    """
+    item = conversation[index - 1]
+    return Anchor(item.kind, item.identity)
+
+
+def end_of_model(conversation: Sequence[Item]) -> int:
+    """Find the place behind the last item that the model has made or has been answered.
+
+    Args:
+        conversation: The conversation.
+
+    Returns:
+        The place. A reminder there, or behind it, is one that the model has not seen yet.
+    """
+    places = range(len(conversation), 0, -1)
+    return next((place for place in places if conversation[place - 1].kind not in _BESIDE_THE_MODEL), 0)
