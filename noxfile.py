@@ -60,6 +60,12 @@ class Package:
         return [requirement for requirement in requirements if not requirement.name.startswith(PREFIX)]
 
     @property
+    def between(self) -> list[str]:
+        """Releases of its framework between the lowest and the newest that are tested as well."""
+        settings = nox.project.load_toml(self.folder / "pyproject.toml").get("tool", {})
+        return list(settings.get("repeatguard-tests", {}).get("releases", []))
+
+    @property
     def lowest(self) -> list[str]:
         """Pins of what it requires, to the lowest versions that it accepts."""
         pins: list[str] = []
@@ -76,17 +82,33 @@ MATRIX = [
     for package in PACKAGES
     for releases in ("lowest", "newest")
     for python in package.pythons
+] + [
+    nox.param(package.pythons[-1], package, release, id=f"{package.short}-{release}-{package.pythons[-1]}")
+    for package in PACKAGES
+    for release in package.between
 ]
 
 
 @nox.session
 @nox.parametrize(["python", "package", "releases"], MATRIX)
 def tests(session: nox.Session, package: Package, releases: str) -> None:
-    """Test a package's wheel against the lowest or the newest releases of what it requires."""
-    pins = package.lowest if releases == "lowest" else []
+    """Test a package's wheel against the lowest, the newest or a certain release of what it requires."""
+    framework = package.requirements[0].name
+    pins = {"lowest": package.lowest, "newest": []}.get(releases, [f"{framework}=={releases}"])
     session.install(*wheels(package), *pins, *dependency_group("test"))
     folder = f"tests/{package.short}"
-    session.run("pytest", folder, f"--cov={package.module}", "--cov-report=term-missing", *session.posargs)
+    session.run(
+        "pytest", "-n", "auto", folder, f"--cov={package.module}", "--cov-report=term-missing", *session.posargs
+    )
+
+
+@nox.session(default=False)
+def fuzz(session: nox.Session) -> None:
+    """Play many random scripts on every adapter: REPEATGUARD_EXAMPLES (1000) of each kind, --hypothesis-seed=N."""
+    session.install(*wheels(*PACKAGES), *dependency_group("test"))
+    session.env["REPEATGUARD_EXAMPLES"] = os.environ.get("REPEATGUARD_EXAMPLES", "1000")
+    folders = [f"tests/{package.short}" for package in PACKAGES]
+    session.run("pytest", "-n", "auto", *folders, "-k", "test_random_scripts", *session.posargs)
 
 
 @nox.session

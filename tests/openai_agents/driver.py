@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, cast
 
@@ -68,15 +68,16 @@ TOOLS: list[Any] = [
 
 
 class OpenAIAgentsDriver(Driver):
-    """Run hooks, and agent hooks beside them where the guard is wired twice."""
+    """Wires run hooks, and agent hooks beside them where the guard is wired twice."""
 
     name = "openai_agents"
+    by_agent_hooks = False
 
     def guard(self, config: RepeatGuardConfig, **options: Any) -> RepeatGuardHooks:
         return RepeatGuardHooks(config, **options)
 
     async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
-        player = Player(script, make_guard, options)
+        player = Player(script, make_guard, options, by_agent_hooks=self.by_agent_hooks)
         PLAYER.set(player)
         items: Items = []
         for run in script.runs:
@@ -90,12 +91,13 @@ class OpenAIAgentsDriver(Driver):
 class Player:
     """Plays one script."""
 
-    def __init__(self, script: Script, make_guard: MakeGuard | None, options: Options) -> None:
+    def __init__(self, script: Script, make_guard: MakeGuard | None, options: Options, *, by_agent_hooks: bool) -> None:
         self.requests: list[Request] = []
         self.options = options
         self.turn = Turn()
         self._script = script
         self._make_guard = make_guard
+        self._by_agent_hooks = by_agent_hooks
         self._turns = iter(script.turns)
         self._numbers = itertools.count(1)
         self._steers: list[tuple[int, str]] = []
@@ -104,22 +106,24 @@ class Player:
     def start_process(self) -> None:
         """Make everything anew that a process would make."""
         self._guard: RepeatGuardHooks | None = self._make_guard() if self._make_guard else None
-        user_hooks = UserHooks(self.options) if self.options.user_hook else None
-        if self._guard is not None and user_hooks is not None:
-            self._guard = RepeatGuardHooks(self._guard._guard._support.config, inner=user_hooks)
-        self._hooks: RunHooks[Any] | None = self._guard or user_hooks
-        self._agent = self._make_agent("main", [self._make_agent("second", [])])
+        self._user_hooks = UserHooks(self.options) if self.options.user_hook else None
+        self._run_hooks: RunHooks[Any] | None = self._user_hooks
+        if self._guard is not None and not self._by_agent_hooks:
+            self._guard._inner = self._user_hooks or self._guard._inner
+            self._run_hooks = self._guard
+        self._agent = self._make_agent("main", self._turns, [self._make_agent("second", self._turns)])
 
-    def _make_agent(self, name: str, handoffs: list[Agent[Any]]) -> Agent[Any]:
-        agent_hooks = self._guard.agent_hooks() if self._guard and self.options.wired_twice else None
-        model = PlayedModel(self, name, None)
+    def _make_agent(self, name: str, turns: Iterator[Turn], handoffs: Sequence[Agent[Any]] = ()) -> Agent[Any]:
+        wants_agent_hooks = self._by_agent_hooks or self.options.wired_twice
+        agent_hooks = self._guard.agent_hooks() if self._guard and wants_agent_hooks else None
+        model = PlayedModel(self, name, turns)
         return Agent(name=name, model=model, tools=TOOLS, handoffs=list(handoffs), hooks=agent_hooks)
 
     async def delegate(self) -> str:
         """Run the other agent, to its end."""
-        model = PlayedModel(self, f"inner-{next(self._numbers)}", iter(self._script.delegated))
-        inner = Agent(name="inner", model=model, tools=TOOLS)
-        result = await Runner.run(inner, "a task", hooks=self._guard, run_config=self._config())
+        inner = self._make_agent(f"inner-{next(self._numbers)}", iter(self._script.delegated))
+        hooks = None if self._by_agent_hooks else self._guard
+        result = await Runner.run(inner, "a task", hooks=hooks, run_config=self._config())
         return str(result.final_output)
 
     async def run(self, input_items: Items) -> Items:
@@ -139,7 +143,7 @@ class Player:
 
     async def _run_once(self, current: Any) -> Any:
         config = self._config(self._with_steers)
-        arguments: dict[str, Any] = {"hooks": self._hooks, "max_turns": 1000, "run_config": config}
+        arguments: dict[str, Any] = {"hooks": self._run_hooks, "max_turns": 1000, "run_config": config}
         if not self.options.streamed:
             return await Runner.run(self._agent, current, **arguments)
         result = Runner.run_streamed(self._agent, current, **arguments)
@@ -164,10 +168,10 @@ class Player:
             items.insert(place, {"role": "user", "content": text})
         return ModelInputData(input=items, instructions=data.model_data.instructions)
 
-    def respond(self, turns: Any) -> list[TResponseOutputItem]:
+    def respond(self, turns: Iterator[Turn]) -> list[TResponseOutputItem]:
         """Make the next response."""
-        turn = next(self._turns if turns is None else turns)
-        if turns is None:
+        turn = next(turns)
+        if turns is self._turns:
             self.turn = turn
         words = [say(turn.text)] if turn.text else []
         handoff = [call("transfer_to_second")] if turn.hands_over else []
@@ -188,7 +192,7 @@ class UserHooks(RunHooks[Any]):
 class PlayedModel(Model):
     """Records a request and plays the next turn."""
 
-    def __init__(self, player: Player, agent: str, turns: Any) -> None:
+    def __init__(self, player: Player, agent: str, turns: Iterator[Turn]) -> None:
         self._player = player
         self._agent = agent
         self._turns = turns

@@ -10,6 +10,7 @@ from agents import Agent, AgentHooks, ModelResponse, RunHooks, Tool
 from agents.items import TResponseInputItem
 from agents.lifecycle import RunHooksBase
 from agents.run_context import AgentHookContext, RunContextWrapper
+from agents.tracing import custom_span
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
 from repeatguard_openai_agents._items import read
@@ -43,6 +44,7 @@ class _Guard:
             for placement in missing:
                 if placement.index >= unseen:
                     self._support.announce(placement.reminder)
+                    _trace(placement.reminder)
 
     def after_response(self, context: RunContextWrapper[Any], response: ModelResponse) -> None:
         """Note what the model has called."""
@@ -51,6 +53,13 @@ class _Guard:
 
     def _memory(self, context: RunContextWrapper[Any]) -> RunMemory:
         return self._memories.setdefault(context, RunMemory())
+
+
+def _trace(reminder: Reminder) -> None:
+    """Show a reminder in the run's trace, without its arguments."""
+    data = {"tool": reminder.tool_name, "count": reminder.count, "threshold": reminder.threshold}
+    with custom_span("repeatguard.reminder", data):
+        pass
 
 
 class RepeatGuardHooks(RunHooks[Any]):
