@@ -20,7 +20,7 @@ nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # they are reported as skipped
-nox.options.sessions = ["lint", "typing", "tests", "wheel", "docs"]
+nox.options.sessions = ["lint", "typing", "tests", "wire", "wheel", "docs"]
 
 ROOT = Path(__file__).parent
 PREFIX = "repeatguard-"
@@ -100,6 +100,13 @@ def tests(session: nox.Session, package: Package, releases: str) -> None:
     session.run(
         "pytest", "-n", "auto", folder, f"--cov={package.module}", "--cov-report=term-missing", *session.posargs
     )
+
+
+@nox.session
+def wire(session: nox.Session) -> None:
+    """Test the strict server that the adapters' wire tests talk to."""
+    session.install(*wheels(), *dependency_group("test"), "openai")
+    session.run("pytest", "-n", "auto", "tests/wire", *session.posargs)
 
 
 @nox.session(default=False)

@@ -204,6 +204,24 @@ async def test_a_history_that_is_cut_in_every_request(kept: int, streamed: bool)
             assert request[index - 1]["type"] == "function_call_output"
 
 
+@pytest.mark.rules("D11", "M1", "S6")
+@both_ways
+async def test_a_note_that_a_filter_puts_at_the_end_of_every_request(streamed: bool) -> None:  # noqa: FBT001
+    """It is never between two calls, so it interrupts no chain; the reminder stands before it."""
+    note: Any = {"role": "user", "content": "(it is Monday)"}
+
+    def add(data: CallModelData[Any]) -> ModelInputData:
+        return ModelInputData([*data.model_data.input, note], data.model_data.instructions)
+
+    seen: list[Reminder] = []
+    model = repeating(9)
+    config = RunConfig(tracing_disabled=True, call_model_input_filter=add)
+    guard = RepeatGuardHooks(on_reminder=seen.append)
+    await run_to_the_end(agent_with(model), "go", guard, streamed=streamed, run_config=config)
+    assert [reminder.count for reminder in seen] == [3, 5, 8]
+    assert_append_only(*[request[:-1] for request in model.requests])
+
+
 @pytest.mark.rules("D11")
 async def test_a_history_that_is_summed_up_while_the_run_goes_on() -> None:
     """A summary that the provider made is no new material."""
@@ -237,9 +255,10 @@ async def test_a_session_that_compacts() -> None:
             return Compacted()
 
     client = Client()
+    stored = SQLiteSession("conversation")
     session = OpenAIResponsesCompactionSession(
         "conversation",
-        SQLiteSession("conversation"),
+        stored,
         client=client,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # all it calls is compact()
         compaction_mode="input",
         should_trigger_compaction=lambda _: True,
@@ -252,6 +271,7 @@ async def test_a_session_that_compacts() -> None:
     assert len(reminders(first.requests[-1])) == 1
     model = repeating(3)
     await run_to_the_end(agent_with(model), "again", guard, session=session)
+    stored.close()
     assert "compaction" in [item.get("type") for item in model.requests[0]]
     assert [len(reminders(request)) for request in model.requests] == [0, 0, 0, 1]
 

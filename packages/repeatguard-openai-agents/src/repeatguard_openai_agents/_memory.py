@@ -36,7 +36,7 @@ class RunMemory:
         Args:
             output: The response's items.
         """
-        self._response = tuple(item for item in map(read, output) if item.call is not None)
+        self._response = tuple(map(read, output))
 
     def place(self, conversation: Sequence[Item], new_chain: Callable[[], RepeatChain]) -> list[Placement]:
         """Find the places of all reminders in a conversation that is about to be sent.
