@@ -190,6 +190,9 @@ def test_what_cannot_work_is_refused_at_once(arguments: dict[str, Any], words: s
     """Not in the middle of a run."""
     with pytest.raises(TypeError, match=words):
         RepeatGuardHooks(**arguments)
+    wrong: Any = RunHooks()
+    with pytest.raises(TypeError, match="inner must be agent hooks"):
+        RepeatGuardHooks().agent_hooks(wrong)
 
 
 @pytest.mark.rules("S5")

@@ -94,7 +94,7 @@ def _nothing(*_: Any, **__: Any) -> None:
         {"test_scenario": _nothing},
         {"test_nothing_is_kept": pytest.mark.skip(reason="later")(_nothing)},
         {"pytest_generate_tests": _nothing},
-        {"_play": _nothing},
+        {"play": _nothing},
     ],
     ids=list,
 )

@@ -14,7 +14,7 @@ from collections import UserList
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import Enum
 from itertools import chain
 from typing import Final, cast
@@ -22,15 +22,13 @@ from typing import Final, cast
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
+from repeatguard_core._numbers import TOO_MANY_ZEROS, Verbatim, decode_number, spell, spell_literal
+
 __all__ = ["canonical_arguments"]
 
 _NO_ARGUMENTS: Final = "{}"
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
 
-#: A whole number with more zeros at its end is written with an exponent, so that no short
-#: literal makes a long text. The C code cannot do that, hence the search for so many zeros.
-_MAX_ZEROS: Final = 20
-_TOO_MANY_ZEROS: Final = "0" * (_MAX_ZEROS + 1)
 _JSON_SPACE: Final = " \t\n\r"
 
 #: A value that is written in more pieces than this shares parts with itself, over and over.
@@ -82,14 +80,14 @@ def _canonical_text(text: str) -> str:
 
 def _canonical_json(text: str) -> str:
     try:
-        if _TOO_MANY_ZEROS not in text:
-            return _ENCODER.encode(json.loads(text, parse_float=_decode_number))
+        if TOO_MANY_ZEROS not in text:
+            return _ENCODER.encode(json.loads(text, parse_float=decode_number))
     except json.JSONDecodeError:
         return _not_json(text)
     except ValueError:
         pass
     try:
-        return _write(json.loads(text, parse_float=_spell_literal, parse_int=_spell_literal))
+        return _write(json.loads(text, parse_float=spell_literal, parse_int=spell_literal))
     except ValueError:
         return _not_json(text)
 
@@ -113,51 +111,6 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-class _Verbatim(str):
-    """Text to write as it stands, where a plain ``str`` is a string to be quoted."""
-
-    __slots__ = ()
-
-
-# --- numbers ---------------------------------------------------------------------------------
-
-
-def _decode_number(literal: str) -> int | float:
-    """Decode a JSON number into one that the C encoder spells canonically, or raise ValueError."""
-    number = float(literal)
-    if repr(number) == literal and not number.is_integer():
-        return number
-    spelling = _spell_literal(literal)
-    return number if repr(number) == spelling else int(spelling)
-
-
-def _spell_literal(literal: str) -> _Verbatim:
-    try:
-        return _spell(Decimal(literal))
-    except InvalidOperation:
-        msg = f"the exponent is beyond what a decimal number can hold: {literal[:40]}"
-        raise ValueError(msg) from None
-
-
-def _spell(number: Decimal) -> _Verbatim:
-    """Spell a finite number. Equal numbers have one spelling, different numbers have two."""
-    sign, coefficient, exponent = number.as_tuple()
-    padded = "".join(map(str, coefficient)).lstrip("0")
-    digits = padded.rstrip("0")
-    zeros = int(exponent) + len(padded) - len(digits)
-    if not digits:
-        return _Verbatim("0")
-    if 0 <= zeros <= _MAX_ZEROS:
-        return _Verbatim("-" * sign + digits + "0" * zeros)
-    shortest = repr(float(number))
-    if zeros < 0 and Decimal(shortest) == number:
-        return _Verbatim(shortest)
-    return _Verbatim("-" * sign + f"{digits}e{zeros}")
-
-
-# --- any value -------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -195,14 +148,14 @@ def _write(root: object) -> str:
 
 def _scalar(value: object) -> str | None:
     """Spell a value that JSON knows and that holds no others; None for any other value."""
-    if isinstance(value, _Verbatim):
+    if isinstance(value, Verbatim):
         return value
     if value is None or isinstance(value, bool | str):
         return _ENCODER.encode(value)
     if isinstance(value, int):
-        return _spell(Decimal(value))
+        return spell(Decimal(value))
     if isinstance(value, float):
-        return _spell(Decimal(repr(float(value)))) if math.isfinite(value) else _ENCODER.encode(float(value))
+        return spell(Decimal(repr(float(value)))) if math.isfinite(value) else _ENCODER.encode(float(value))
     return None
 
 
@@ -214,7 +167,7 @@ def _take_apart(value: object) -> tuple[str, list[object], str]:
         if isinstance(value, list | tuple | UserList):
             return "[", _separate([element] for element in value), "]"
         if isinstance(value, AbstractSet):
-            return "[", _separate([_Verbatim(text)] for text in sorted(map(_write, value))), "]"
+            return "[", _separate([Verbatim(text)] for text in sorted(map(_write, value))), "]"
         return "", [_unwrap(value)], ""
     except Exception:  # noqa: BLE001 - mappings, fields and serializers of the user's that raise
         return "", [_describe(value)], ""
@@ -223,7 +176,7 @@ def _take_apart(value: object) -> tuple[str, list[object], str]:
 def _members(mapping: Mapping[object, object]) -> list[object]:
     members = [((_key_text(key), type(key).__qualname__), value) for key, value in mapping.items()]
     members.sort(key=lambda member: member[0])
-    return _separate([_Verbatim(_ENCODER.encode(key) + ":"), value] for (key, _), value in members)
+    return _separate([Verbatim(_ENCODER.encode(key) + ":"), value] for (key, _), value in members)
 
 
 def _key_text(key: object) -> str:
@@ -236,7 +189,7 @@ def _key_text(key: object) -> str:
 
 def _separate(groups: Iterable[list[object]]) -> list[object]:
     """Put a comma between groups of things to write."""
-    comma: object = _Verbatim(",")
+    comma: object = Verbatim(",")
     return list(chain.from_iterable(([comma, *group] if index else group) for index, group in enumerate(groups)))
 
 
@@ -245,7 +198,7 @@ def _unwrap(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Decimal) and value.is_finite():
-        return _spell(value)
+        return spell(value)
     fields = _fields(value)
     if fields is not None:
         return fields
@@ -261,12 +214,12 @@ def _fields(value: object) -> object:
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if type(value).__repr__ is object.__repr__ and hasattr(value, "__dict__"):
         # Its repr would be an address, and addresses are used again.
-        return [_Verbatim(f"<{type(value).__qualname__}>"), vars(value)]
+        return [Verbatim(f"<{type(value).__qualname__}>"), vars(value)]
     return None
 
 
-def _describe(value: object) -> _Verbatim:
+def _describe(value: object) -> Verbatim:
     try:
-        return _Verbatim(f"<{value!r}>")
+        return Verbatim(f"<{value!r}>")
     except Exception:  # noqa: BLE001 - a user's __repr__ may do anything
-        return _Verbatim(object.__repr__(value))
+        return Verbatim(object.__repr__(value))

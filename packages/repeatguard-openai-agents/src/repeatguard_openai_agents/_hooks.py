@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from agents import Agent, AgentHooks, ModelResponse, RunHooks, Tool
 from agents.items import TResponseInputItem
-from agents.lifecycle import RunHooksBase
+from agents.lifecycle import AgentHooksBase, RunHooksBase
 from agents.run_context import AgentHookContext, RunContextWrapper
 from agents.tracing import custom_span
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
@@ -62,7 +62,41 @@ def _trace(reminder: Reminder) -> None:
         pass
 
 
-class RepeatGuardHooks(RunHooks[Any]):
+_Hooks = TypeVar("_Hooks", RunHooks[Any], AgentHooks[Any])
+
+
+class _Guarding(Generic[_Hooks]):
+    """The hooks that runs and agents have in common: the guard's own work, and then that of the user's hooks."""
+
+    _guard: _Guard
+    _inner: _Hooks
+
+    async def on_llm_start(
+        self,
+        context: RunContextWrapper[Any],
+        agent: Agent[Any],
+        system_prompt: str | None,
+        input_items: list[TResponseInputItem],
+    ) -> None:
+        """Put the reminders into the list that the model is about to be sent."""
+        self._guard.before_request(context, input_items)
+        await self._inner.on_llm_start(context, agent, system_prompt, input_items)
+
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+        """Note what the model has called."""
+        self._guard.after_response(context, response)
+        await self._inner.on_llm_end(context, agent, response)
+
+    async def on_tool_start(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool) -> None:
+        """Pass the event on to ``inner``."""
+        await self._inner.on_tool_start(context, agent, tool)
+
+    async def on_tool_end(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: Any) -> None:
+        """Pass the event on to ``inner``."""
+        await self._inner.on_tool_end(context, agent, tool, result)
+
+
+class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
     """Run hooks that tell the model when it repeats the same tool call.
 
     Pass them as ``hooks=`` to any of the `Runner`'s methods, or to ``Agent.as_tool``. One object
@@ -91,7 +125,7 @@ class RepeatGuardHooks(RunHooks[Any]):
         inner: RunHooks[Any] | None = None,
     ) -> None:
         self._guard = _Guard(AdapterSupport(config, untracked=untracked, on_reminder=on_reminder))
-        self._inner: RunHooks[Any] = RunHooks() if inner is None else inner
+        self._inner = RunHooks() if inner is None else inner
         if not isinstance(self._inner, RunHooksBase):
             msg = f"inner must be run hooks, not {inner!r}; hooks of one agent go to agent_hooks()"
             raise TypeError(msg)
@@ -105,24 +139,15 @@ class RepeatGuardHooks(RunHooks[Any]):
         Returns:
             Agent hooks with this guard's settings. Together with the run hooks they still give
             each reminder once.
+
+        Raises:
+            TypeError: ``inner`` is no agent hooks.
         """
-        return _RepeatGuardAgentHooks(self._guard, AgentHooks() if inner is None else inner)
-
-    async def on_llm_start(
-        self,
-        context: RunContextWrapper[Any],
-        agent: Agent[Any],
-        system_prompt: str | None,
-        input_items: list[TResponseInputItem],
-    ) -> None:
-        """Put the reminders into the list that the model is about to be sent."""
-        self._guard.before_request(context, input_items)
-        await self._inner.on_llm_start(context, agent, system_prompt, input_items)
-
-    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
-        """Note what the model has called."""
-        self._guard.after_response(context, response)
-        await self._inner.on_llm_end(context, agent, response)
+        inner = AgentHooks() if inner is None else inner
+        if not isinstance(inner, AgentHooksBase):
+            msg = f"inner must be agent hooks, not {inner!r}; hooks of a run go to RepeatGuardHooks(inner=...)"
+            raise TypeError(msg)
+        return _RepeatGuardAgentHooks(self._guard, inner)
 
     async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
         """Pass the event on to ``inner``."""
@@ -136,35 +161,13 @@ class RepeatGuardHooks(RunHooks[Any]):
         """Pass the event on to ``inner``."""
         await self._inner.on_handoff(context, from_agent=from_agent, to_agent=to_agent)
 
-    async def on_tool_start(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool) -> None:
-        """Pass the event on to ``inner``."""
-        await self._inner.on_tool_start(context, agent, tool)
 
-    async def on_tool_end(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: Any) -> None:
-        """Pass the event on to ``inner``."""
-        await self._inner.on_tool_end(context, agent, tool, result)
-
-
-class _RepeatGuardAgentHooks(AgentHooks[Any]):
+class _RepeatGuardAgentHooks(_Guarding[AgentHooks[Any]], AgentHooks[Any]):
     """The guard for one agent, with the settings of the run hooks that made it."""
 
     def __init__(self, guard: _Guard, inner: AgentHooks[Any]) -> None:
         self._guard = guard
         self._inner = inner
-
-    async def on_llm_start(
-        self,
-        context: RunContextWrapper[Any],
-        agent: Agent[Any],
-        system_prompt: str | None,
-        input_items: list[TResponseInputItem],
-    ) -> None:
-        self._guard.before_request(context, input_items)
-        await self._inner.on_llm_start(context, agent, system_prompt, input_items)
-
-    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
-        self._guard.after_response(context, response)
-        await self._inner.on_llm_end(context, agent, response)
 
     async def on_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
         await self._inner.on_start(context, agent)
@@ -174,9 +177,3 @@ class _RepeatGuardAgentHooks(AgentHooks[Any]):
 
     async def on_handoff(self, context: RunContextWrapper[Any], agent: Agent[Any], source: Agent[Any]) -> None:
         await self._inner.on_handoff(context, agent=agent, source=source)
-
-    async def on_tool_start(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool) -> None:
-        await self._inner.on_tool_start(context, agent, tool)
-
-    async def on_tool_end(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: Any) -> None:
-        await self._inner.on_tool_end(context, agent, tool, result)

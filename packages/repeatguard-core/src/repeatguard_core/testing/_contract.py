@@ -10,22 +10,21 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, ClassVar, Final, NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._reminder import Reminder
+from repeatguard_core.testing._base import ContractBase
 from repeatguard_core.testing._checks import (
     ContractError,
     check_invariants,
-    check_requests,
     check_untouched,
     reminders_in,
 )
-from repeatguard_core.testing._driver import Driver, MakeGuard, Options, Request
-from repeatguard_core.testing._oracle import due_reminders, expected_requests
+from repeatguard_core.testing._driver import MakeGuard, Options, Request
 from repeatguard_core.testing._probes import (
     Barrier,
     FaultyConfig,
@@ -35,8 +34,7 @@ from repeatguard_core.testing._probes import (
     logged,
     reachable,
 )
-from repeatguard_core.testing._report import Report
-from repeatguard_core.testing._scenarios import AT_TWO_AND_FOUR, DONE, ONE, SCENARIOS, Scenario
+from repeatguard_core.testing._scenarios import AT_TWO_AND_FOUR, DONE, ONE, Scenario
 from repeatguard_core.testing._script import Call, Capability, Run, Script, Turn
 from repeatguard_core.testing._strategies import scripts
 
@@ -57,7 +55,7 @@ def _shows(*rules: str) -> Callable[[_Test], _Test]:
     return mark
 
 
-class AdapterContract:
+class AdapterContract(ContractBase):
     """Holds one adapter to the rules. Inherit from it, call the class ``Test…``, and set `driver`.
 
     The tests are the same for every adapter: a class that overrides, removes or skips one is
@@ -67,36 +65,15 @@ class AdapterContract:
         driver: Plays scripts in the adapter's framework.
     """
 
-    driver: ClassVar[Driver]
-
-    def __init_subclass__(cls) -> None:
-        """Refuse a class that changes the contract."""
-        changed = sorted(set(vars(cls)) & _OF_THE_CONTRACT)
-        if changed:
-            msg = f"{cls.__name__} changes {', '.join(changed)}; {_HINT}"
-            raise TypeError(msg)
-
-    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Play every scenario both ways, and see that nobody skips one."""
-        for mark in metafunc.definition.iter_markers():
-            if mark.name in {"skip", "skipif", "xfail"}:
-                msg = f"{metafunc.definition.nodeid} is marked {mark.name}; {_HINT}"
-                raise pytest.UsageError(msg)
-        Report.of(metafunc.config)
-        if "scenario" in metafunc.fixturenames:
-            metafunc.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
-        if "streamed" in metafunc.fixturenames:
-            metafunc.parametrize("streamed", [False, True], ids=["plain", "streamed"])
-
     @_shows("M1", "M5", "M6", "S1")
     def test_scenario(self, scenario: Scenario, streamed: bool) -> None:  # noqa: FBT001
         """The model is sent what the scenario says, and nothing else changes."""
-        self._check(scenario.script, scenario.config, scenario.rules[0], streamed=streamed)
+        self.check(scenario.script, scenario.config, scenario.rules[0], streamed=streamed)
 
     @_shows("D1", "D2", "D3", "D4", "D6", "D8", "D9", "D10", "D11", "M1", "M2", "M3", "M4", "M5", "M6", "S1")
     def test_random_scripts(self, streamed: bool) -> None:  # noqa: FBT001
         """Whatever happens, the model is sent what an oracle says."""
-        self._needs(Capability.STREAMING if streamed else None)
+        self.needs(Capability.STREAMING if streamed else None)
         config = RepeatGuardConfig(thresholds=(2, 3, 5), exclude=("note",), arguments_preview_chars=40)
 
         @settings(
@@ -109,7 +86,7 @@ class AdapterContract:
         )
         @given(scripts(self.driver.lacks))
         def check(script: Script) -> None:
-            self._check(script, config, "D1", streamed=streamed)
+            self.check(script, config, "D1", streamed=streamed)
 
         check()
 
@@ -124,23 +101,23 @@ class AdapterContract:
         """A tool that ``untracked`` names is passed over."""
         note = Call("note", "{}")
         script = Script((Run("go", (*(Turn((call,)) for call in (ONE, note, ONE, note, note)), DONE)),))
-        self._check(script, AT_TWO_AND_FOUR, "D6", untracked=lambda name: name == "note")
+        self.check(script, AT_TWO_AND_FOUR, "D6", untracked=lambda name: name == "note")
 
     @_shows("C3")
     def test_configuration_from_a_file(self, tmp_path: Path) -> None:
         """The file that configures one adapter configures every other."""
         file = tmp_path / "guard.toml"
         file.write_text("[repeatguard]\nthresholds = [4, 2]\narguments_preview_chars = 3\n", encoding="utf-8")
-        self._check(_LOOP, RepeatGuardConfig.from_toml(file), "C3")
+        self.check(_LOOP, RepeatGuardConfig.from_toml(file), "C3")
 
     @_shows("S6", "M6")
     def test_every_reminder_is_announced(self, streamed: bool) -> None:  # noqa: FBT001
         """Once to ``on_reminder`` and once in the log, without arguments."""
-        self._needs(Capability.STREAMING if streamed else None)
+        self.needs(Capability.STREAMING if streamed else None)
         seen: list[Reminder] = []
         guard = self.driver.guard(AT_TWO_AND_FOUR, on_reminder=seen.append)
         with logged() as records:
-            self._play(_LOOP, lambda: guard, streamed=streamed)
+            self.play(_LOOP, lambda: guard, streamed=streamed)
         counts = [reminder.count for reminder in seen]
         if counts != [2, 4]:
             raise ContractError("S6", f"on_reminder was to be called at the counts 2 and 4, and was at {counts}")
@@ -158,8 +135,8 @@ class AdapterContract:
 
         guard = self.driver.guard(AT_TWO_AND_FOUR, **{where: fail})
         with logged() as records:
-            requests = self._played_despite(lambda: guard, f"a fault in {where}")
-        self._compare(_LOOP, AT_TWO_AND_FOUR, "S2", requests)
+            requests = self.play_despite(_LOOP, lambda: guard, f"a fault in {where}")
+        self.compare(_LOOP, AT_TWO_AND_FOUR, "S2", requests)
         check_logged_once(records, f"a fault in {where}")
 
     @_shows("S2", "S1")
@@ -167,49 +144,49 @@ class AdapterContract:
         """It is logged with its traceback, and the run goes on as without the guard."""
         guard = self.driver.guard(FaultyConfig())
         with logged() as records:
-            requests = self._played_despite(lambda: guard, "a fault inside the guard")
-        check_untouched(requests, self._play(_LOOP, None))
+            requests = self.play_despite(_LOOP, lambda: guard, "a fault inside the guard")
+        check_untouched(requests, self.play(_LOOP, None))
         check_logged_once(records, "a fault inside the guard")
 
     @_shows("S5")
     def test_a_hook_of_the_users(self) -> None:
         """It is called before each request, as without the guard."""
-        self._needs(Capability.USER_HOOKS)
+        self.needs(Capability.USER_HOOKS)
         calls: list[int] = []
 
         def hook() -> None:
             calls.append(1)
 
-        requests = self._play(_LOOP, self._maker(AT_TWO_AND_FOUR), user_hook=hook)
-        self._compare(_LOOP, AT_TWO_AND_FOUR, "S5", requests)
+        requests = self.play(_LOOP, self.maker(AT_TWO_AND_FOUR), user_hook=hook)
+        self.compare(_LOOP, AT_TWO_AND_FOUR, "S5", requests)
         if len(calls) != len(requests):
             raise ContractError("S5", f"the user's hook was called {len(calls)} times for {len(requests)} requests")
 
     @_shows("S5")
     def test_an_exception_of_the_users_hook(self) -> None:
         """It ends the run with the guard if it does without."""
-        self._needs(Capability.USER_HOOKS)
+        self.needs(Capability.USER_HOOKS)
 
         def hook() -> None:
             raise PlantedError
 
         def outcome(make_guard: MakeGuard | None) -> bool:
             try:
-                self._play(_LOOP, make_guard, user_hook=hook)
+                self.play(_LOOP, make_guard, user_hook=hook)
             except Exception as error:  # noqa: BLE001 - a framework may wrap what it lets through
                 return is_caused_by(error, PlantedError)
             return False
 
-        if outcome(None) and not outcome(self._maker(AT_TWO_AND_FOUR)):
+        if outcome(None) and not outcome(self.maker(AT_TWO_AND_FOUR)):
             raise ContractError("S5", "an exception of the user's hook ends the run without the guard, but not with it")
 
     @_shows("M6")
     def test_wired_twice(self, streamed: bool) -> None:  # noqa: FBT001
         """A guard that sees each request twice reminds once."""
-        self._needs(Capability.WIRED_TWICE)
+        self.needs(Capability.WIRED_TWICE)
         guard = self.driver.guard(AT_TWO_AND_FOUR)
-        requests = self._play(_LOOP, lambda: guard, streamed=streamed, wired_twice=True)
-        self._compare(_LOOP, AT_TWO_AND_FOUR, "M6", requests)
+        requests = self.play(_LOOP, lambda: guard, streamed=streamed, wired_twice=True)
+        self.compare(_LOOP, AT_TWO_AND_FOUR, "M6", requests)
 
     @_shows("D12", "S3")
     def test_one_run_after_the_other(self) -> None:
@@ -217,12 +194,12 @@ class AdapterContract:
         guard = self.driver.guard(AT_TWO_AND_FOUR)
         short = Script((Run("go", (Turn((ONE,)), DONE)),))
         for _ in range(4):
-            self._compare(short, AT_TWO_AND_FOUR, "D12", self._play(short, lambda: guard))
+            self.compare(short, AT_TWO_AND_FOUR, "D12", self.play(short, lambda: guard))
 
     @_shows("D12")
     def test_runs_at_once(self, streamed: bool) -> None:  # noqa: FBT001
         """Runs that take turns on one guard in one event loop do not mix."""
-        self._needs(Capability.CONCURRENT_RUNS, Capability.STREAMING if streamed else None)
+        self.needs(Capability.CONCURRENT_RUNS, Capability.STREAMING if streamed else None)
         guard = self.driver.guard(AT_TWO_AND_FOUR)
 
         async def play_all() -> list[Sequence[Request]]:
@@ -230,12 +207,12 @@ class AdapterContract:
             return await asyncio.gather(*(self.driver.play(_LOOP, lambda: guard, options) for _ in range(3)))
 
         for requests in asyncio.run(play_all()):
-            self._compare(_LOOP, AT_TWO_AND_FOUR, "D12", requests)
+            self.compare(_LOOP, AT_TWO_AND_FOUR, "D12", requests)
 
     @_shows("D12")
     def test_runs_in_threads(self) -> None:
         """Runs that take turns on one guard in threads do not mix."""
-        self._needs(Capability.THREADS)
+        self.needs(Capability.THREADS)
         guard = self.driver.guard(AT_TWO_AND_FOUR)
         barrier = threading.Barrier(3)
 
@@ -243,20 +220,20 @@ class AdapterContract:
             barrier.wait(timeout=60)
 
         with ThreadPoolExecutor(3) as pool:
-            playing = [pool.submit(self._play, _LOOP, lambda: guard, pause=pause) for _ in range(3)]
+            playing = [pool.submit(self.play, _LOOP, lambda: guard, pause=pause) for _ in range(3)]
         for future in playing:
-            self._compare(_LOOP, AT_TWO_AND_FOUR, "D12", future.result())
+            self.compare(_LOOP, AT_TWO_AND_FOUR, "D12", future.result())
 
     @_shows("D12", "M1", "M5")
     def test_nested_agents(self, streamed: bool) -> None:  # noqa: FBT001
         """The calls of an agent that is run as a tool are a conversation of their own."""
         delegate = Turn((Call("delegate", '{"q": 1}'),))
         script = Script((Run("go", (*[delegate] * 3, DONE)),), delegated=(Turn((ONE,)), Turn((ONE,)), DONE))
-        requests = self._check(script, RepeatGuardConfig(thresholds=(3,)), "D12", streamed=streamed)
+        requests = self.check(script, RepeatGuardConfig(thresholds=(3,)), "D12", streamed=streamed)
         reminded = [request.agent for request in requests if request.agent != "main" and reminders_in(request)]
         if reminded:
             raise ContractError("D12", f"the calls of one agent were held against another: {reminded[0]} was reminded")
-        requests = self._check(script, RepeatGuardConfig(thresholds=(2,)), "D12", streamed=streamed)
+        requests = self.check(script, RepeatGuardConfig(thresholds=(2,)), "D12", streamed=streamed)
         inner = [len(reminders_in(request)) for request in requests if request.agent != "main"]
         if inner != [0, 0, 1] * 3:
             raise ContractError(
@@ -268,8 +245,8 @@ class AdapterContract:
         """Another agent takes over with a count of its own, and what was due is dropped."""
         turns = (Turn((ONE,)), Turn((ONE,)), Turn((ONE,), hands_over=True), *[Turn((ONE,))] * 3, DONE)
         script = Script((Run("go", turns),))
-        self._needs(*script.needs, Capability.STREAMING if streamed else None)
-        requests = self._play(script, self._maker(RepeatGuardConfig(thresholds=(3,))), streamed=streamed)
+        self.needs(*script.needs, Capability.STREAMING if streamed else None)
+        requests = self.play(script, self.maker(RepeatGuardConfig(thresholds=(3,))), streamed=streamed)
         check_invariants(requests)
         reminders = [len(reminders_in(request)) for request in requests]
         if reminders != [0, 0, 0, 0, 0, 0, 1]:
@@ -280,61 +257,7 @@ class AdapterContract:
         """A guard that outlives its runs holds nothing of them."""
         call = Call("search", '{"q": "a planted word"}')
         guard = self.driver.guard(AT_TWO_AND_FOUR)
-        self._play(Script((Run("go", (*[Turn((call,))] * 3, DONE)),)), lambda: guard)
+        self.play(Script((Run("go", (*[Turn((call,))] * 3, DONE)),)), lambda: guard)
         gc.collect()
         if any(isinstance(held, str) and "a planted word" in held for held in reachable(guard)):
             raise ContractError("S3", "the guard still holds the arguments of a call of a run that has ended")
-
-    def _check(
-        self,
-        script: Script,
-        config: RepeatGuardConfig,
-        rule: str,
-        *,
-        streamed: bool = False,
-        untracked: Callable[[str], bool] | None = None,
-    ) -> Sequence[Request]:
-        """Play a script with the guard and without it, and check everything about it."""
-        self._needs(*script.needs, Capability.STREAMING if streamed else None)
-        requests = self._play(script, self._maker(config, untracked), streamed=streamed)
-        unguarded = self._play(script, None, streamed=streamed)
-        try:
-            self._compare(script, config, rule, requests, untracked)
-            check_untouched(requests, unguarded)
-        except ContractError as error:
-            error.args = (f"{error}\n\nThe script:\n{script}\n\nThe configuration:\n{config!r}",)
-            raise
-        return requests
-
-    @staticmethod
-    def _compare(
-        script: Script,
-        config: RepeatGuardConfig,
-        rule: str,
-        requests: Sequence[Request],
-        untracked: Callable[[str], bool] | None = None,
-    ) -> None:
-        check_invariants(requests)
-        due = due_reminders(script, config, untracked)
-        check_requests(requests, expected_requests(script, config, due), rule)
-
-    def _maker(self, config: RepeatGuardConfig, untracked: Callable[[str], bool] | None = None) -> MakeGuard:
-        return lambda: self.driver.guard(config, untracked=untracked)
-
-    def _play(self, script: Script, make_guard: MakeGuard | None, **options: Any) -> Sequence[Request]:
-        return asyncio.run(self.driver.play(script, make_guard, Options(**options)))
-
-    def _played_despite(self, make_guard: MakeGuard, fault: str) -> Sequence[Request]:
-        try:
-            return self._play(_LOOP, make_guard)
-        except Exception as error:
-            raise ContractError("S2", f"{fault} ended the run: {error!r}") from error
-
-    def _needs(self, *capabilities: Capability | None) -> None:
-        for capability in capabilities:
-            if capability is not None and capability in self.driver.lacks:
-                pytest.skip(f"{self.driver.name} lacks {capability.name}: {self.driver.lacks[capability]}")
-
-
-_OF_THE_CONTRACT: Final = frozenset(name for name in vars(AdapterContract) if not name.startswith("__"))
-_HINT: Final = "the contract's tests stand as they are; what the framework lacks is declared in the driver's `lacks`"

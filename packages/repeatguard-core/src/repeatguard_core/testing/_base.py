@@ -1,0 +1,107 @@
+"""What the contract's tests stand on: they play a script, compare, and do not let themselves be changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final
+
+import pytest
+
+from repeatguard_core._config import RepeatGuardConfig
+from repeatguard_core.testing._checks import ContractError, check_invariants, check_requests, check_untouched
+from repeatguard_core.testing._driver import Driver, MakeGuard, Options, Request
+from repeatguard_core.testing._oracle import due_reminders, expected_requests
+from repeatguard_core.testing._report import Report
+from repeatguard_core.testing._scenarios import SCENARIOS
+from repeatguard_core.testing._script import Capability, Script
+
+__all__ = ["ContractBase"]
+
+_HINT: Final = "the contract's tests stand as they are; what the framework lacks is declared in the driver's `lacks`"
+
+
+class ContractBase:
+    """Plays scripts on one adapter, and refuses to be changed.
+
+    Attributes:
+        driver: Plays scripts in the adapter's framework.
+    """
+
+    driver: ClassVar[Driver]
+
+    def __init_subclass__(cls) -> None:
+        """Refuse a class that changes the contract."""
+        ours = [base for base in cls.__mro__[1:] if base.__module__.startswith(__package__ or "")]
+        of_the_contract = {name for base in ours for name in vars(base) if not name.startswith("__")}
+        changed = sorted(set(vars(cls)) & of_the_contract)
+        if changed:
+            msg = f"{cls.__name__} changes {', '.join(changed)}; {_HINT}"
+            raise TypeError(msg)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Play every scenario both ways, and see that nobody skips one."""
+        for mark in metafunc.definition.iter_markers():
+            if mark.name in {"skip", "skipif", "xfail"}:
+                msg = f"{metafunc.definition.nodeid} is marked {mark.name}; {_HINT}"
+                raise pytest.UsageError(msg)
+        Report.of(metafunc.config)
+        if "scenario" in metafunc.fixturenames:
+            metafunc.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
+        if "streamed" in metafunc.fixturenames:
+            metafunc.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+
+    def check(
+        self,
+        script: Script,
+        config: RepeatGuardConfig,
+        rule: str,
+        *,
+        streamed: bool = False,
+        untracked: Callable[[str], bool] | None = None,
+    ) -> Sequence[Request]:
+        """Play a script with the guard and without it, and check everything about it."""
+        self.needs(*script.needs, Capability.STREAMING if streamed else None)
+        requests = self.play(script, self.maker(config, untracked), streamed=streamed)
+        unguarded = self.play(script, None, streamed=streamed)
+        try:
+            self.compare(script, config, rule, requests, untracked)
+            check_untouched(requests, unguarded)
+        except ContractError as error:
+            error.args = (f"{error}\n\nThe script:\n{script}\n\nThe configuration:\n{config!r}",)
+            raise
+        return requests
+
+    @staticmethod
+    def compare(
+        script: Script,
+        config: RepeatGuardConfig,
+        rule: str,
+        requests: Sequence[Request],
+        untracked: Callable[[str], bool] | None = None,
+    ) -> None:
+        """Check the requests that a script has led to."""
+        check_invariants(requests)
+        due = due_reminders(script, config, untracked)
+        check_requests(requests, expected_requests(script, config, due), rule)
+
+    def maker(self, config: RepeatGuardConfig, untracked: Callable[[str], bool] | None = None) -> MakeGuard:
+        """Make a function that makes guards."""
+        return lambda: self.driver.guard(config, untracked=untracked)
+
+    def play(self, script: Script, make_guard: MakeGuard | None, **options: Any) -> Sequence[Request]:
+        """Play a script once."""
+        return asyncio.run(self.driver.play(script, make_guard, Options(**options)))
+
+    def play_despite(self, script: Script, make_guard: MakeGuard, fault: str) -> Sequence[Request]:
+        """Play a script, with a fault that must not end the run."""
+        try:
+            return self.play(script, make_guard)
+        except Exception as error:
+            raise ContractError("S2", f"{fault} ended the run: {error!r}") from error
+
+    def needs(self, *capabilities: Capability | None) -> None:
+        """Skip the test, with the reason, if the framework lacks what it takes."""
+        for capability in capabilities:
+            if capability is not None and capability in self.driver.lacks:
+                pytest.skip(f"{self.driver.name} lacks {capability.name}: {self.driver.lacks[capability]}")
