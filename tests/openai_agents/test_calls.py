@@ -30,14 +30,9 @@ from repeatguard_core import Reminder
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
 
 from tests.openai_agents.scripted_model import Request, ScriptedModel, both_ways, call, reminders, run_to_the_end, say
+from tests.openai_agents.tools import get_status
 
 TWO = RepeatGuardConfig(thresholds=(2,))
-
-
-@function_tool
-def get_status(job: str = "") -> str:
-    """Look a job up."""
-    return "pending"
 
 
 @tool_input_guardrail

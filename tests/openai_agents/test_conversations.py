@@ -17,7 +17,6 @@ from agents import (
     Runner,
     RunState,
     SQLiteSession,
-    function_tool,
     handoff,
 )
 from agents.extensions import handoff_filters
@@ -28,19 +27,7 @@ from repeatguard_core import Reminder
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
 
 from tests.openai_agents.scripted_model import Request, ScriptedModel, both_ways, call, reminders, run_to_the_end, say
-
-
-@function_tool
-def get_status(job: str = "") -> str:
-    """Look a job up."""
-    return "pending"
-
-
-@function_tool(needs_approval=True)
-def delete(path: str = "") -> str:
-    """Delete a file."""
-    return "deleted"
-
+from tests.openai_agents.tools import delete, get_status
 
 TOOLS: list[Any] = [get_status, delete]
 

@@ -10,27 +10,16 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from agents import Agent, AgentHooks, RunConfig, RunHooks, Runner, function_tool
+from agents import Agent, AgentHooks, RunConfig, RunHooks, Runner
 from repeatguard_core import is_reminder
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
 
 from tests.openai_agents.scripted_model import Request, ScriptedModel, call, say
+from tests.openai_agents.tools import get_status, update_plan
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
     from repeatguard_core import Reminder
-
-
-@function_tool
-def get_status(job: str = "") -> str:
-    """Look a job up."""
-    return f"{job} pending"
-
-
-@function_tool
-def update_plan() -> str:
-    """Note a step."""
-    return "noted"
 
 
 async def run(

@@ -6,23 +6,12 @@ from itertools import count
 from typing import Any
 
 import pytest
-from agents import Agent, RunConfig, function_tool, handoff
+from agents import Agent, RunConfig, handoff
 from repeatguard_core import Reminder
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
 
 from tests.openai_agents.scripted_model import Request, ScriptedModel, both_ways, call, reminders, run_to_the_end, say
-
-
-@function_tool
-def get_status(job: str = "") -> str:
-    """Look a job up."""
-    return "pending"
-
-
-@function_tool(needs_approval=True)
-def delete(path: str = "") -> str:
-    """Delete a file."""
-    return "deleted"
+from tests.openai_agents.tools import delete, get_status
 
 
 def scripted(*turns: Any) -> ScriptedModel:

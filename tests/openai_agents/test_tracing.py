@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from agents import Agent, RunConfig, function_tool, set_trace_processors, set_tracing_disabled
+from agents import Agent, RunConfig, set_trace_processors, set_tracing_disabled
 from agents.tracing import Span, Trace, TracingProcessor
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
 
 from tests.openai_agents.scripted_model import ScriptedModel, both_ways, call, run_to_the_end, say
+from tests.openai_agents.tools import get_status
 
 
 class Collector(TracingProcessor):
@@ -47,12 +48,6 @@ def collector() -> Iterator[Collector]:
     yield collector
     set_tracing_disabled(disabled=True)
     set_trace_processors([])
-
-
-@function_tool
-def get_status(job: str = "") -> str:
-    """Look a job up."""
-    return "pending"
 
 
 def looping() -> Agent[Any]:

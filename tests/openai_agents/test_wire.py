@@ -14,12 +14,12 @@ from agents import (
     RunConfig,
     RunHooks,
     Runner,
-    function_tool,
 )
 from openai import AsyncOpenAI, BadRequestError
 from repeatguard_core import is_reminder
 from repeatguard_openai_agents import RepeatGuardHooks
 
+from tests.openai_agents.tools import get_status, update_plan
 from tests.wire.strict_server import StrictServer
 
 LOOK = ("get_status", '{"job": "7"}')
@@ -27,18 +27,6 @@ PLAN = ("update_plan", "{}")
 
 apis = pytest.mark.parametrize("api", [OpenAIResponsesModel, OpenAIChatCompletionsModel], ids=["responses", "chat"])
 both_ways = pytest.mark.parametrize("streamed", [False, True], ids=["run", "run_streamed"])
-
-
-@function_tool
-def get_status(job: str = "") -> str:
-    """Look a job up."""
-    return f"{job} pending"
-
-
-@function_tool
-def update_plan() -> str:
-    """Note a step."""
-    return "noted"
 
 
 async def run(
