@@ -5,7 +5,9 @@ What a model is sent in all kinds of runs is the contract's business, in test_co
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import gc
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -203,3 +205,29 @@ def test_the_configuration_is_the_cores() -> None:
     from repeatguard_core import RepeatGuardConfig as Core  # noqa: PLC0415
 
     assert RepeatGuardConfig is Core
+
+
+@pytest.mark.rules("M1", "D1")
+def test_a_run_without_a_loop_of_the_callers() -> None:
+    """`Runner.run_sync` is guarded like the others."""
+    model = repeating(3)
+    agent = Agent(name="agent", model=model, tools=[get_status])
+    loop = asyncio.new_event_loop()  # run_sync would make one, and leave it open
+    asyncio.set_event_loop(loop)
+    try:
+        Runner.run_sync(agent, "go", hooks=RepeatGuardHooks(), run_config=RunConfig(tracing_disabled=True))
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+    assert [len(reminders(request)) for request in model.requests] == [0, 0, 0, 1]
+
+
+@pytest.mark.rules("D12", "S3")
+async def test_many_runs_at_once_leave_nothing_behind() -> None:
+    """A hundred on one guard: each is reminded as if it were alone, and none is remembered."""
+    guard = RepeatGuardHooks()
+    models = [repeating(3) for _ in range(100)]
+    await asyncio.gather(*(run(model, guard) for model in models))
+    assert {len(reminders(model.requests[-1])) for model in models} == {1}
+    gc.collect()
+    assert len(guard._guard._memories) == 0
