@@ -98,7 +98,15 @@ def tests(session: nox.Session, package: Package, releases: str) -> None:
     session.install(*wheels(package), *pins, *dependency_group("test"))
     folder = f"tests/{package.short}"
     session.run(
-        "pytest", "-n", "auto", folder, f"--cov={package.module}", "--cov-report=term-missing", *session.posargs
+        "pytest",
+        "-n",
+        "auto",
+        "--dist",
+        "worksteal",
+        folder,
+        f"--cov={package.module}",
+        "--cov-report=term-missing",
+        *session.posargs,
     )
 
 
@@ -106,7 +114,7 @@ def tests(session: nox.Session, package: Package, releases: str) -> None:
 def wire(session: nox.Session) -> None:
     """Test the strict server that the adapters' wire tests talk to."""
     session.install(*wheels(), *dependency_group("test"), "openai")
-    session.run("pytest", "-n", "auto", "tests/wire", *session.posargs)
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", "tests/wire", *session.posargs)
 
 
 @nox.session(default=False)
@@ -115,7 +123,7 @@ def fuzz(session: nox.Session) -> None:
     session.install(*wheels(*PACKAGES), *dependency_group("test"))
     session.env["REPEATGUARD_EXAMPLES"] = os.environ.get("REPEATGUARD_EXAMPLES", "1000")
     folders = [f"tests/{package.short}" for package in PACKAGES]
-    session.run("pytest", "-n", "auto", *folders, "-k", "test_random_scripts", *session.posargs)
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", *folders, "-k", "test_random_scripts", *session.posargs)
 
 
 @nox.session
