@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from openai.types.responses import (
     ResponseFunctionToolCall,
     ResponseFunctionWebSearch,
     ResponseOutputItem,
+    ResponseReasoningItem,
 )
 from openai.types.responses.response_function_web_search import ActionSearch
 from openai.types.responses.response_output_item import McpCall
@@ -167,19 +168,45 @@ async def test_a_call_that_the_provider_runs(streamed: bool) -> None:  # noqa: F
     ]
 
 
+def hosted(number: int) -> ResponseOutputItem:
+    """Make a call that the provider has run."""
+    return McpCall(id=f"mcp_{number}", arguments="{}", name="look", server_label="s", type="mcp_call", output="x")
+
+
+def thought(number: int) -> ResponseOutputItem:
+    """Make an item of reasoning."""
+    return ResponseReasoningItem(id=f"rs_{number}", summary=[], type="reasoning")
+
+
 @pytest.mark.rules("D8", "M1", "M5", "M6")
-async def test_a_loop_that_the_provider_runs() -> None:
-    """Each response is a call of the provider's and nothing else; the reminders stand between the responses."""
-
-    def made(number: int) -> ResponseOutputItem:
-        return McpCall(id=f"mcp_{number}", arguments="{}", name="look", server_label="s", type="mcp_call", output="x")
-
-    model = ScriptedModel([*([made(number)] for number in range(5)), [say("done")]])
-    seen = await run(model, [])
-    assert counts(model) == [0, 0, 1, 1, 1, 1]
-    assert [reminder.tool_name for reminder in seen] == ["s.look"]
-    for earlier, later in pairwise(model.requests):
-        assert later[: len(earlier)] == earlier
+@pytest.mark.parametrize("mode", [{}, {"conversation_id": "c"}], ids=["in sight", "kept by the server"])
+@pytest.mark.parametrize("twice", [False, True], ids=["", "two guards"])
+async def test_responses_of_the_providers_calls_alone(mode: dict[str, Any], twice: bool) -> None:  # noqa: FBT001
+    """They count, and the reminder comes behind the next results of ours: nothing else marks where they end."""
+    turns = [
+        [thought(1), hosted(1), thought(2)],
+        [hosted(2)],
+        [call("get_status")],
+        [call("get_status")],
+        [say("done")],
+    ]
+    model = ScriptedModel(turns)
+    model.response_ids = map(str, count(1))
+    hooks = RepeatGuardHooks(TWO).agent_hooks() if twice else None
+    agent = Agent(name="agent", model=model, tools=[get_status], hooks=hooks)
+    seen: list[Reminder] = []
+    result = await run_to_the_end(agent, "go", RepeatGuardHooks(TWO, on_reminder=seen.append), **mode)
+    new = [0, 0, 0, 1, 1]
+    assert counts(model) == (new if mode else [sum(new[: n + 1]) for n in range(5)])
+    if not twice:
+        assert [reminder.tool_name for reminder in seen] == ["s.look", "get_status"]
+    if not mode:
+        further = ScriptedModel([[say("bye")]])
+        agent = Agent(name="agent", model=further, tools=[get_status])
+        prompt = [*result.to_input_list(), {"role": "user", "content": "and now?"}]
+        await run_to_the_end(agent, prompt, RepeatGuardHooks(TWO))
+        for earlier, later in pairwise([*model.requests, *further.requests]):
+            assert later[: len(earlier)] == earlier
 
 
 @pytest.mark.rules("D8")

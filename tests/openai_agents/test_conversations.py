@@ -264,9 +264,9 @@ async def test_a_session_that_compacts() -> None:
 
 
 @pytest.mark.rules("D12", "M1", "M5")
-@pytest.mark.parametrize("nested", [False, True, None], ids=["whole history", "nested history", "without tool calls"])
+@pytest.mark.parametrize("passed_on", ["whole history", "nested history", "no tool calls", "no handoff"])
 @both_ways
-async def test_handoffs(nested: bool | None, streamed: bool) -> None:  # noqa: FBT001
+async def test_handoffs(passed_on: str, streamed: bool) -> None:  # noqa: FBT001
     """However the history is passed on, the next agent has a count of its own."""
     model = ScriptedModel(
         [
@@ -278,10 +278,13 @@ async def test_handoffs(nested: bool | None, streamed: bool) -> None:  # noqa: F
         ]
     )
     second = Agent(name="second", model=model, tools=TOOLS)
-    if nested is None:
-        to_second: Any = handoff(second, input_filter=handoff_filters.remove_all_tools)
-    else:
-        to_second = handoff(second, nest_handoff_history=nested)
+    ways: dict[str, dict[str, Any]] = {
+        "whole history": {"nest_handoff_history": False},
+        "nested history": {"nest_handoff_history": True},
+        "no tool calls": {"input_filter": handoff_filters.remove_all_tools},
+        "no handoff": {"input_filter": lambda data: data.clone(new_items=())},
+    }
+    to_second: Any = handoff(second, **ways[passed_on])
     first = agent_with(model, handoffs=[to_second])
     await run_to_the_end(first, "go", RepeatGuardHooks(), streamed=streamed)
     assert [len(reminders(request)) for request in model.requests] == [0, 0, 0, 0, 0, 0, 1]

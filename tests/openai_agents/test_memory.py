@@ -129,3 +129,51 @@ def test_a_reminder_is_put_back_as_long_as_its_place_is_in_sight() -> None:
     respond(memory, call(4))
     assert place(memory, result(3), call(4), result(4)) == [(1, 3)]
     assert place(memory, USER, result(2), call(4), result(4)) == []
+
+
+@pytest.mark.rules("D1", "D11")
+def test_a_batch_that_is_cut_in_the_middle_keeps_its_calls() -> None:
+    """A call that is out of sight still breaks the chain, and a result that is does not keep the batch waiting."""
+    memory = RunMemory()
+    first_call(memory)
+    respond(memory, call(2, '{"job": "2"}'), call(3), call(4))
+    assert place(memory, call(3), call(4), result(3), result(4)) == [(4, 2)]
+    memory = RunMemory()
+    first_call(memory)
+    respond(memory, call(2), call(3))
+    assert place(memory, USER, result(3)) == [(2, 3)]
+
+
+@pytest.mark.rules("D8", "D11")
+def test_nothing_in_sight_changes_nothing() -> None:
+    """The provider ran what the model called, and the server keeps the conversation."""
+    search = {"type": "web_search_call", "id": "ws_1", "action": {"query": "x"}}
+    memory = RunMemory()
+    first_call(memory)
+    output = [search]
+    memory.note_response(output)
+    memory.note_response(output)
+    assert place(memory) == []
+    respond(memory, {**search, "id": "ws_2"}, call(2))
+    assert place(memory, result(2)) == [(1, 2)]
+    assert place(memory, USER) == []
+    respond(memory, call(3))
+    assert place(memory, result(3)) == []
+
+
+@pytest.mark.rules("D12")
+def test_a_handoff_of_which_nothing_is_left_starts_anew() -> None:
+    """A filter may take it out of the history; what was due for the agent before is dropped."""
+    memory = RunMemory()
+    first_call(memory)
+    respond(memory, call(2))
+    memory.note_handoff()
+    history = (USER, call(1), result(1), call(2), result(2))
+    assert place(memory, *history) == []
+    respond(memory, call(3))
+    assert place(memory, *history, call(3), result(3)) == []
+    respond(memory, call(4))
+    assert place(memory, *history, call(3), result(3), call(4), result(4)) == [(9, 2)]
+    memory = RunMemory()
+    memory.note_handoff()
+    assert place(memory, USER) == []

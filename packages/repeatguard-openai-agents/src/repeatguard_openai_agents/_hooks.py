@@ -51,6 +51,11 @@ class _Guard:
         with self._support.failing_open("a response"):
             self._memory(context).note_response(response.output)
 
+    def after_handoff(self, context: RunContextWrapper[Any]) -> None:
+        """Note that another agent takes over."""
+        with self._support.failing_open("a handoff"):
+            self._memory(context).note_handoff()
+
     def _memory(self, context: RunContextWrapper[Any]) -> RunMemory:
         return self._memories.setdefault(context, RunMemory())
 
@@ -100,7 +105,8 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
     """Run hooks that tell the model when it repeats the same tool call.
 
     Pass them as ``hooks=`` to any of the `Runner`'s methods, or to ``Agent.as_tool``. One object
-    may serve any number of runs, agents and threads; what it remembers of a run ends with the run.
+    may serve any number of runs, agents and threads; what it remembers of a run goes with the run
+    context, which a result that you keep holds on to.
 
     Args:
         config: Thresholds and tools; left out, the defaults.
@@ -158,7 +164,8 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         await self._inner.on_agent_end(context, agent, output)
 
     async def on_handoff(self, context: RunContextWrapper[Any], from_agent: Agent[Any], to_agent: Agent[Any]) -> None:
-        """Pass the event on to ``inner``."""
+        """Note that another agent takes over."""
+        self._guard.after_handoff(context)
         await self._inner.on_handoff(context, from_agent=from_agent, to_agent=to_agent)
 
 
@@ -176,4 +183,5 @@ class _RepeatGuardAgentHooks(_Guarding[AgentHooks[Any]], AgentHooks[Any]):
         await self._inner.on_end(context, agent, output)
 
     async def on_handoff(self, context: RunContextWrapper[Any], agent: Agent[Any], source: Agent[Any]) -> None:
+        self._guard.after_handoff(context)
         await self._inner.on_handoff(context, agent=agent, source=source)

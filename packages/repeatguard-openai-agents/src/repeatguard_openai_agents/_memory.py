@@ -8,13 +8,13 @@ at any moment without changing a request: it is then a short cut, and no more.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from repeatguard_core import Reminder, RepeatChain
 
 from repeatguard_openai_agents._items import Item, Kind, read
-from repeatguard_openai_agents._placements import Anchor, Batch, Mark, Placement, Walk, anchor_at
+from repeatguard_openai_agents._placements import Anchor, Batch, Mark, Placement, Walk, anchor_at, end_of_model
 
 __all__ = ["RunMemory"]
 
@@ -22,21 +22,32 @@ __all__ = ["RunMemory"]
 class RunMemory:
     """One run's memory. It holds the last call, the last response, and the reminders still in sight.
 
-    Fulfils D11, M5 and S4.
+    Fulfils D11, D12, M5 and S4.
     """
 
     def __init__(self) -> None:
         self._mark: Mark | None = None
         self._given: dict[Anchor, Reminder] = {}
         self._response: tuple[Item, ...] = ()
+        self._output: Sequence[object] = ()
+        self._is_handed_over = False
 
-    def note_response(self, output: Iterable[object]) -> None:
+    def note_response(self, output: Sequence[object]) -> None:
         """Keep the calls of the model's latest response, in case the next request does not show them.
 
         Args:
-            output: The response's items.
+            output: The response's items. The same object again is the same response.
         """
-        self._response = tuple(map(read, output))
+        if output is self._output:
+            return
+        # Where the application had nothing to answer, the next response belongs to the same batch.
+        carried = self._response if Batch(self._response).is_the_providers else ()
+        self._output = output
+        self._response = (*carried, *map(read, output))
+
+    def note_handoff(self) -> None:
+        """Note that the next request goes to another agent."""
+        self._is_handed_over = True
 
     def place(self, conversation: Sequence[Item], new_chain: Callable[[], RepeatChain]) -> list[Placement]:
         """Find the places of all reminders in a conversation that is about to be sent.
@@ -48,12 +59,21 @@ class RunMemory:
         Returns:
             The reminders, in the order of the conversation, those that are there already included.
         """
+        if not conversation:
+            return []
         resumed = self._resume(conversation, new_chain)
+        if resumed is None:
+            self._given, self._response = {}, ()
         start, walk, batch = resumed or (0, Walk(new_chain()), Batch())
-        placements = list(self._given_before(conversation, start)) if resumed else []
+        placements = list(self._given_before(conversation, start))
         walk.go(conversation, start, batch)
         placements += walk.placements
         self._mark = walk.mark
+        if self._is_handed_over:
+            unseen = end_of_model(conversation)
+            placements = [placement for placement in placements if placement.index < unseen]
+            self._mark = replace(walk.mark, chain=new_chain()) if walk.mark else None
+            self._is_handed_over = False
         self._given = {anchor_at(conversation, each.index): each.reminder for each in placements}
         return placements
 
@@ -71,13 +91,21 @@ class RunMemory:
         if start is None:
             return None
         chain = new_chain() if mark is None or mark.has_material else copy.copy(mark.chain)
-        calls_are_in_sight = conversation[start].kind is Kind.CALL
-        return start, Walk(chain, mark), Batch(() if calls_are_in_sight else self._response)
+        return start, Walk(chain, mark), Batch(self._out_of_sight(conversation))
+
+    def _out_of_sight(self, conversation: Sequence[Item]) -> Iterator[Item]:
+        """List the calls of the last response that are not in sight; only results that are can be waited for."""
+        calls = {item.identity for item in conversation if item.kind is Kind.CALL}
+        results = {item.answers for item in conversation if item.kind is Kind.RESULT}
+        for item in self._response:
+            if item.kind is Kind.CALL and item.identity not in calls:
+                yield item if item.answers in results else item._replace(answers=None)
 
     def _given_before(self, conversation: Sequence[Item], end: int) -> Iterator[Placement]:
         """Find the places of the reminders that were given earlier and whose place is still in sight."""
+        left = dict(self._given)
         for place in range(1, end + 1):
-            reminder = self._given.get(anchor_at(conversation, place))
+            reminder = left.pop(anchor_at(conversation, place), None)
             if reminder is not None:
                 is_there = place < len(conversation) and conversation[place].kind is Kind.REMINDER
                 yield Placement(place, reminder, is_there)

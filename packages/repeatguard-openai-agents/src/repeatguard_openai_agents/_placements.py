@@ -19,7 +19,7 @@ __all__ = ["Anchor", "Batch", "Mark", "Placement", "Walk", "anchor_at", "end_of_
 
 
 class Anchor(NamedTuple):
-    """What tells an item from all others: a reminder is found again by the item before it."""
+    """What tells a result from all others: a reminder is found again by the result before it."""
 
     kind: Kind
     identity: str | None
@@ -74,7 +74,7 @@ class Batch:
     @property
     def is_the_providers(self) -> bool:
         """Whether there is nothing that the application has to answer."""
-        return bool(self.calls) and not self._has_results and not self._waiting
+        return not self._has_results and not self._waiting
 
     def add(self, item: Item) -> None:
         """Take in the next item of the conversation."""
@@ -93,7 +93,8 @@ class Walk:
     """Goes through a conversation, batch by batch, and notes where reminders belong.
 
     The calls of a batch end with the results that the application gave them, and the reminder
-    belongs right behind these. Nothing that follows has a say in it, so a reminder keeps its
+    belongs right behind these. Where the provider runs all calls of a response, what the model
+    calls next belongs to the same batch: nothing in a conversation tells the two apart. Nothing that follows has a say in it, so a reminder keeps its
     place while the conversation grows.
 
     Args:
@@ -131,18 +132,17 @@ class Walk:
                 self._close(batch, conversation, index)
                 batch = Batch()
             batch.add(item)
-        if batch.is_answered or batch.is_the_providers:
+        if batch.is_answered:
             self._close(batch, conversation, len(conversation))
 
     def _close(self, batch: Batch, conversation: Sequence[Item], index: int) -> None:
         reminder = self._chain.observe(batch.calls)
-        at_the_end = index == len(conversation)
         if batch.hands_off:
             self._chain.reset()
-        elif reminder and (batch.is_answered or at_the_end):
-            is_there = not at_the_end and conversation[index].kind is Kind.REMINDER
+        elif reminder and batch.is_answered:
+            is_there = index < len(conversation) and conversation[index].kind is Kind.REMINDER
             self.placements.append(Placement(index, reminder, is_there))
-        if batch.is_answered or at_the_end:
+        if batch.is_answered:
             self.mark = Mark(anchor_at(conversation, index), copy.copy(self._chain), has_material=False)
 
     def _note_material(self) -> None:
