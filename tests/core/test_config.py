@@ -104,10 +104,11 @@ def test_it_stands_in_settings_of_the_users() -> None:
 
 @pytest.mark.rules("C3")
 @pytest.mark.parametrize(("name", "table"), [("pyproject.toml", "tool.repeatguard"), ("guard.toml", "repeatguard")])
-def test_from_toml(tmp_path: Path, name: str, table: str) -> None:
-    """The table's name depends on the file's; other tables do not matter."""
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_from_toml(tmp_path: Path, name: str, table: str, encoding: str) -> None:
+    """The table's name depends on the file's; other tables do not matter, nor does a byte order mark."""
     file = tmp_path / name
-    file.write_text(f'[project]\nname = "é"\n[{table}]\nthresholds = [6, 3]\nexclude = ["é"]\n', encoding="utf-8")
+    file.write_text(f'[project]\nname = "é"\n[{table}]\nthresholds = [6, 3]\nexclude = ["é"]\n', encoding=encoding)
     expected = RepeatGuardConfig(thresholds=(3, 6), exclude=("é",))
     assert RepeatGuardConfig.from_toml(file) == expected
     assert RepeatGuardConfig.from_toml(str(file)) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, ToolCall
@@ -112,17 +113,71 @@ def test_settings_reach_the_chain() -> None:
     assert reminder.count == 2
 
 
+async def later(_: object) -> bool:
+    """Answer, some time later."""
+    return True
+
+
+class Later:
+    """An object that is called like an async function."""
+
+    async def __call__(self, _: object) -> bool:
+        return True
+
+
 @pytest.mark.rules("C2")
-def test_what_cannot_work_is_refused_at_once() -> None:
-    """A mapping is no configuration, and an async function would never be awaited."""
+def test_a_mapping_is_no_configuration() -> None:
+    """A guard that never fires must not come about silently."""
+    wrong: Any = {"thresholds": (3,)}
+    with pytest.raises(TypeError, match=r"must be a RepeatGuardConfig, not \{'thresholds': \(3,\)\}; .*from_toml"):
+        AdapterSupport(wrong)
 
-    async def on_reminder(reminder: Reminder) -> None:
-        """Do nothing, later."""
 
-    with pytest.raises(TypeError, match=r"config must be a RepeatGuardConfig, not \{'thresholds': \(3,\)\}"):
-        AdapterSupport({"thresholds": (3,)})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    with pytest.raises(TypeError, match="on_reminder must be a plain function"):
-        AdapterSupport(on_reminder=on_reminder)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+@pytest.mark.rules("S2")
+@pytest.mark.parametrize("name", ["untracked", "on_reminder"])
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (later, "is async, so it would never be awaited"),
+        (Later(), "is async"),
+        (["a"], r"must be a function, not \['a'\]"),
+    ],
+)
+def test_what_is_no_plain_function_is_refused_at_once(name: str, function: Any, words: str) -> None:
+    """Neither function can be awaited."""
+    with pytest.raises(TypeError, match=f"{name} .*{words}"):
+        AdapterSupport(**{name: function})
+
+
+@pytest.mark.rules("S2", "D6")
+def test_a_function_that_returns_something_to_await_is_a_fault(caplog: pytest.LogCaptureFixture) -> None:
+    """That cannot be seen before; the tool counts as tracked."""
+
+    def hand_on(value: object) -> Any:
+        return later(value)
+
+    support = AdapterSupport(untracked=hand_on, on_reminder=hand_on)
+    support.announce(reminder_of(support))
+    assert [record.getMessage().split()[4].strip(",") for record in caplog.records if record.exc_info] == [
+        "untracked",
+        "on_reminder",
+    ]
+
+
+@pytest.mark.rules("S2")
+def test_other_things_to_await_are_a_fault_as_well(caplog: pytest.LogCaptureFixture) -> None:
+    """Not only coroutines."""
+
+    class Promise:
+        def __await__(self) -> Any:
+            raise NotImplementedError
+
+    def hand_on(_: object) -> Any:
+        return Promise()
+
+    support = AdapterSupport(on_reminder=hand_on)
+    support.announce(reminder_of(support))
+    assert "something to await" in caplog.text
 
 
 @pytest.mark.rules("S2")

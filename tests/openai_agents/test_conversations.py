@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from agents import (
     Agent,
+    HandoffInputData,
     ModelRetrySettings,
     ModelSettings,
     RunConfig,
@@ -162,6 +163,11 @@ async def test_an_error_of_the_models_ends_the_run_as_ever(streamed: bool) -> No
     assert len(reminders(model.requests[-1])) == 1
 
 
+def leave_out_what_is_new(data: HandoffInputData) -> HandoffInputData:
+    """Pass on the history without the response that hands over, and its results."""
+    return data.clone(new_items=())
+
+
 def keep_the_last(number: int) -> Any:
     """Make a filter that keeps the user's message and the last few items."""
 
@@ -282,7 +288,7 @@ async def test_handoffs(passed_on: str, streamed: bool) -> None:  # noqa: FBT001
         "whole history": {"nest_handoff_history": False},
         "nested history": {"nest_handoff_history": True},
         "no tool calls": {"input_filter": handoff_filters.remove_all_tools},
-        "no handoff": {"input_filter": lambda data: data.clone(new_items=())},
+        "no handoff": {"input_filter": leave_out_what_is_new},
     }
     to_second: Any = handoff(second, **ways[passed_on])
     first = agent_with(model, handoffs=[to_second])

@@ -202,6 +202,16 @@ class AnnouncesEveryTime(ReferenceGuard):
                 self.support.announce(reminder)
 
 
+class AnnouncesAgain(ReferenceGuard):
+    """Goes through everything anew at each message of the user's."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        if isinstance(conversation[-1], Said) and not self.is_ours(conversation[-1]):
+            for _, reminder in super().missing([entry for entry in conversation if not self.is_ours(entry)]):
+                self.support.announce(reminder)
+        super().before_request(conversation)
+
+
 class AnnouncesNothing(ReferenceGuard):
     """Neither logs nor calls."""
 
@@ -331,6 +341,7 @@ BROKEN: list[tuple[ReferenceDriver, str, str]] = [
     (driver(FailsClosed), "test_a_fault_of_the_guards_own", "S2: a fault inside the guard ended the run"),
     (driver(FailsSilently), "test_a_fault_of_the_guards_own", "S2: .* to be logged once with its traceback, and was 0"),
     (driver(AnnouncesEveryTime), "test_every_reminder_is_announced", "S6: on_reminder was to be called at"),
+    (driver(AnnouncesAgain), "test_every_reminder_is_announced", r"S6: .* and was at \[2, 4, 2, 4\]"),
     (driver(AnnouncesNothing), "test_every_reminder_is_announced", r"S6: .* and was at \[\]"),
     (driver(CallsButDoesNotLog), "test_every_reminder_is_announced", r"S6: two records .* were: \[\]"),
     (driver(DoesNotKnowItself), "test_wired_twice", "M6: .* is the second one behind the same results"),

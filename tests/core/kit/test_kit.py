@@ -106,6 +106,15 @@ def test_a_class_that_changes_the_contract_is_refused(change: dict[str, Any]) ->
         type("TestMine", (AdapterContract,), {"driver": ReferenceDriver(), **change})
 
 
+def test_a_class_in_between_that_changes_the_contract_is_refused() -> None:
+    """It comes first when a test is looked up."""
+    mixin = type("Mixin", (), {"test_handoff": _nothing})
+    with pytest.raises(TypeError, match="TestMine changes test_handoff"):
+        type("TestMine", (mixin, AdapterContract), {"driver": ReferenceDriver()})
+    between = type("Between", (AdapterContract,), {"driver": ReferenceDriver()})
+    assert type("TestMine", (between,), {"driver": ReferenceDriver()})
+
+
 CLASS = """
 import pytest
 from repeatguard_core.testing import AdapterContract, Capability
@@ -117,7 +126,7 @@ class Mine(ReferenceDriver):
 
 {mark}
 class TestMine(AdapterContract):
-    driver = Mine()
+    driver = {driver}
 
 def test_something_else():
     pass
@@ -129,8 +138,9 @@ def run_contract(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> 
     """Run a contract in a test run of its own."""
     monkeypatch.syspath_prepend(Path(__file__).parents[3])
 
-    def run(mark: str = "", lacks: str = "{}", *arguments: str) -> pytest.RunResult:
-        pytester.makepyfile(test_mine=CLASS.replace("{mark}", mark).replace("{lacks}", lacks))
+    def run(mark: str = "", lacks: str = "{}", *arguments: str, driver: str = "Mine()") -> pytest.RunResult:
+        filled = CLASS.replace("{mark}", mark).replace("{lacks}", lacks).replace("{driver}", driver)
+        pytester.makepyfile(test_mine=filled)
         return pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:cov", "-p", "no:asyncio", *arguments)
 
     return run
@@ -175,6 +185,20 @@ def test_a_rule_that_could_not_be_checked_is_lacking(run_contract: Any) -> None:
     """It is not called checked."""
     lacks = "{Capability.USER_HOOKS: 'there are none'}"
     run_contract("", lacks).stdout.fnmatch_lines(["S5 * lacking", "mine lacks USER_HOOKS: there are none"])
+
+
+@pytest.mark.parametrize("driver", ["Mine", "None", "type('Nameless', (Mine,), {'name': ''})()"])
+def test_a_class_without_a_proper_driver_is_refused(run_contract: Any, driver: str) -> None:
+    """In one sentence."""
+    result = run_contract("", "{}", driver=driver)
+    assert result.ret != pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["*TestMine.driver must be an instance of a Driver that has a name*"])
+
+
+def test_without_further_runs_the_rest_is_checked(run_contract: Any) -> None:
+    """What is announced, for one."""
+    result = run_contract("", "{Capability.FURTHER_RUN: 'one run, one conversation'}", "-k", "announced")
+    assert result.parseoutcomes() == {"passed": 2, "deselected": 82}
 
 
 def test_a_failure_is_in_the_report(run_contract: Any) -> None:

@@ -34,7 +34,7 @@ class TinyGuard:
         for index, message in enumerate(messages):
             if message["role"] == "tool":
                 continue
-            is_ours = message["role"] == "user" and is_reminder(message["content"])
+            is_ours = message["role"] == "user" and is_reminder(str(message["content"]))
             if due and not is_ours:
                 yield index, due
             due = None

@@ -77,7 +77,7 @@ class RepeatGuardConfig(BaseModel, frozen=True, extra="forbid"):
         """
         file = Path(path)
         try:
-            document = tomllib.loads(file.read_text(encoding="utf-8"))
+            document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         except FileNotFoundError as error:
             msg = f"no such file: {file}; it would hold the table [{_table_name(file)}]"
             raise FileNotFoundError(msg) from error

@@ -32,7 +32,7 @@ class AdapterSupport:
             fault is logged.
 
     Raises:
-        TypeError: ``config`` is no configuration, or ``on_reminder`` is async.
+        TypeError: ``config`` is no configuration, or one of the functions is none or is async.
 
     Fulfils S2, S3 and S6.
     """
@@ -45,11 +45,13 @@ class AdapterSupport:
         on_reminder: Callable[[Reminder], None] | None = None,
     ) -> None:
         if not isinstance(config, RepeatGuardConfig | None):
-            msg = f"config must be a RepeatGuardConfig, not {config!r}; RepeatGuardConfig.model_validate() makes one"
+            msg = (
+                f"config must be a RepeatGuardConfig, not {config!r}; "
+                "RepeatGuardConfig.from_toml() loads one from a file, model_validate() makes one from a mapping"
+            )
             raise TypeError(msg)
-        if inspect.iscoroutinefunction(on_reminder):
-            msg = f"on_reminder must be a plain function, and {on_reminder!r} is async, so it would never be awaited"
-            raise TypeError(msg)
+        _refuse_what_is_no_plain_function("untracked", untracked)
+        _refuse_what_is_no_plain_function("on_reminder", on_reminder)
         self.config = RepeatGuardConfig() if config is None else config
         self._untracked = untracked
         self._on_reminder = on_reminder
@@ -78,7 +80,7 @@ class AdapterSupport:
         )
         if self._on_reminder is not None:
             with self.failing_open("on_reminder"):
-                self._on_reminder(reminder)
+                _refuse_awaitable(self._on_reminder(reminder))
 
     @contextmanager
     def failing_open(self, where: str) -> Generator[None]:
@@ -97,7 +99,9 @@ class AdapterSupport:
     def _is_untracked(self, tool_name: str) -> bool:
         assert self._untracked is not None
         try:
-            return self._untracked(tool_name)
+            answer = self._untracked(tool_name)
+            _refuse_awaitable(answer)
+            return bool(answer)
         except Exception as error:  # noqa: BLE001 - as above
             self._log_once("untracked", error)
             return False
@@ -109,3 +113,22 @@ class AdapterSupport:
             self._known_faults.add(fault)
             with suppress(Exception):  # a handler or filter of the user's may raise as well
                 _LOGGER.error("repeatguard goes on without %s, which raised %r", where, error, exc_info=error)
+
+
+def _refuse_what_is_no_plain_function(name: str, function: object) -> None:
+    if function is None:
+        return
+    if not callable(function):
+        msg = f"{name} must be a function, not {function!r}"
+        raise TypeError(msg)
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+        msg = f"{name} must be a plain function, and {function!r} is async, so it would never be awaited"
+        raise TypeError(msg)
+
+
+def _refuse_awaitable(answer: object) -> None:
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        msg = "it returned something to await, which nobody does"
+        raise TypeError(msg)

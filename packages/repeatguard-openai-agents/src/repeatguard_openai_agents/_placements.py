@@ -93,9 +93,9 @@ class Walk:
     """Goes through a conversation, batch by batch, and notes where reminders belong.
 
     The calls of a batch end with the results that the application gave them, and the reminder
-    belongs right behind these. Where the provider runs all calls of a response, what the model
-    calls next belongs to the same batch: nothing in a conversation tells the two apart. Nothing that follows has a say in it, so a reminder keeps its
-    place while the conversation grows.
+    belongs right behind these. Nothing that follows has a say in it, so a reminder keeps its
+    place while the conversation grows. Where the provider runs all calls of a response, what the
+    model calls next belongs to the same batch: nothing in a conversation tells the two apart.
 
     Args:
         chain: The chain as it is where the walk starts.

@@ -32,9 +32,10 @@ class ContractBase:
 
     def __init_subclass__(cls) -> None:
         """Refuse a class that changes the contract."""
-        ours = [base for base in cls.__mro__[1:] if base.__module__.startswith(__package__ or "")]
+        ours = [base for base in cls.__mro__ if base.__module__.startswith(__package__ or "")]
         of_the_contract = {name for base in ours for name in vars(base) if not name.startswith("__")}
-        changed = sorted(set(vars(cls)) & of_the_contract)
+        owners = {name: next(base for base in cls.__mro__ if name in vars(base)) for name in of_the_contract}
+        changed = sorted(name for name, owner in owners.items() if owner not in ours)
         if changed:
             msg = f"{cls.__name__} changes {', '.join(changed)}; {_HINT}"
             raise TypeError(msg)
@@ -45,6 +46,9 @@ class ContractBase:
             if mark.name in {"skip", "skipif", "xfail"}:
                 msg = f"{metafunc.definition.nodeid} is marked {mark.name}; {_HINT}"
                 raise pytest.UsageError(msg)
+        if not isinstance(getattr(self, "driver", None), Driver) or not getattr(self.driver, "name", ""):
+            msg = f"{type(self).__name__}.driver must be an instance of a Driver that has a name"
+            raise pytest.UsageError(msg)
         Report.of(metafunc.config)
         if "scenario" in metafunc.fixturenames:
             metafunc.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
