@@ -161,6 +161,18 @@ def test_nothing_in_sight_changes_nothing() -> None:
     assert place(memory, result(3)) == []
 
 
+@pytest.mark.rules("D11", "D12")
+def test_calls_of_an_earlier_run_do_not_come_back() -> None:
+    """They stood before the user's message, in sight or not."""
+    search = {"type": "web_search_call", "action": {"query": "x"}}
+    memory = RunMemory()
+    assert place(memory, USER) == []
+    respond(memory, {**search, "id": "ws_1"}, {**search, "id": "ws_2"})
+    assert place(memory, USER) == []
+    respond(memory, call(1))
+    assert place(memory, result(1)) == []
+
+
 @pytest.mark.rules("D12")
 def test_a_handoff_of_which_nothing_is_left_starts_anew() -> None:
     """A filter may take it out of the history; what was due for the agent before is dropped."""

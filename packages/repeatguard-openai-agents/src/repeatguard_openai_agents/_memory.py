@@ -63,12 +63,14 @@ class RunMemory:
             return []
         resumed = self._resume(conversation, new_chain)
         if resumed is None:
-            self._given, self._response = {}, ()
+            self._given = {}
         start, walk, batch = resumed or (0, Walk(new_chain()), Batch())
         placements = list(self._given_before(conversation, start))
         walk.go(conversation, start, batch)
         placements += walk.placements
         self._mark = walk.mark
+        if any(item.kind is Kind.MATERIAL for item in conversation[start:]):
+            self._response = ()  # it stood before the new material
         if self._is_handed_over:
             unseen = end_of_model(conversation)
             placements = [placement for placement in placements if placement.index < unseen]
