@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from repeatguard_core import RepeatChain, RepeatGuardConfig
 from repeatguard_openai_agents._items import read
 from repeatguard_openai_agents._memory import RunMemory
@@ -189,3 +192,38 @@ def test_a_handoff_of_which_nothing_is_left_starts_anew() -> None:
     memory = RunMemory()
     memory.note_handoff()
     assert place(memory, USER) == []
+
+
+kinds = st.sampled_from(["call", "call", "other call", "search", "thought"])
+steps = st.lists(st.tuples(st.lists(kinds, min_size=1, max_size=4), st.booleans()), max_size=8)
+
+
+@pytest.mark.rules("M5", "M6")
+@given(steps)
+def test_with_everything_in_sight_nothing_is_remembered_that_could_not_be_derived(
+    script: list[tuple[list[str], bool]],
+) -> None:
+    """Request by request, a memory says what a new one says, and what was said before stays where it is."""
+    numbers = itertools.count(1)
+    memory = RunMemory()
+    conversation: list[Any] = [USER]
+    placed: list[tuple[int, int]] = []
+    for response, steers in script:
+        output: list[Any] = []
+        for kind in response:
+            number = next(numbers)
+            output.append(
+                {
+                    "call": call(number),
+                    "other call": call(number, '{"job": "2"}'),
+                    "search": {"type": "web_search_call", "id": f"ws_{number}", "action": {"query": "x"}},
+                    "thought": {"type": "reasoning", "summary": []},
+                }[kind]
+            )
+        memory.note_response(output)
+        results = [{**result(0), "call_id": item["call_id"]} for item in output if "call_id" in item]
+        conversation = [*conversation, *output, *results, *([STEER] if steers else [])]
+        now = place(memory, *conversation)
+        assert now == place(memory, *conversation) == place(RunMemory(), *conversation)
+        assert now[: len(placed)] == placed
+        placed = now
