@@ -6,6 +6,7 @@ import copy
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import count
 from typing import Any, TypeAlias, cast
+from uuid import uuid4
 
 import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, RunHooks, Runner, Usage
@@ -22,6 +23,8 @@ from repeatguard_core import is_reminder
 Request: TypeAlias = "list[dict[str, Any]]"
 Turn: TypeAlias = "list[TResponseOutputItem] | Callable[[Request], list[TResponseOutputItem]]"
 
+#: Ids must be unique in a conversation, also where processes take turns.
+_PROCESS = uuid4().hex[:8]
 _numbers = count(1)
 
 both_ways = pytest.mark.parametrize("streamed", [False, True], ids=["run", "run_streamed"])
@@ -29,7 +32,7 @@ both_ways = pytest.mark.parametrize("streamed", [False, True], ids=["run", "run_
 
 def call(name: str, arguments: str = "{}") -> TResponseOutputItem:
     """Make a function call with an id of its own."""
-    number = next(_numbers)
+    number = f"{_PROCESS}_{next(_numbers)}"
     return ResponseFunctionToolCall(
         type="function_call", id=f"fc_{number}", call_id=f"call_{number}", name=name, arguments=arguments
     )
@@ -38,7 +41,7 @@ def call(name: str, arguments: str = "{}") -> TResponseOutputItem:
 def say(text: str) -> TResponseOutputItem:
     """Make a message."""
     return ResponseOutputMessage(
-        id=f"msg_{next(_numbers)}",
+        id=f"msg_{_PROCESS}_{next(_numbers)}",
         type="message",
         role="assistant",
         status="completed",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from itertools import count, pairwise
 from pathlib import Path
@@ -31,6 +33,9 @@ from tests.openai_agents.scripted_model import Request, ScriptedModel, both_ways
 from tests.openai_agents.tools import delete, get_status
 
 TOOLS: list[Any] = [get_status, delete]
+
+
+ROOT = Path(__file__).parents[2]
 
 
 def repeating(times: int, tool: str = "get_status") -> ScriptedModel:
@@ -62,6 +67,31 @@ async def test_a_session_in_a_file(tmp_path: Path, streamed: bool) -> None:  # n
         requests += model.requests
     assert_append_only(*requests)
     assert [len(reminders(request)) for request in requests] == [0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3]
+
+
+IN_A_PROCESS_OF_ITS_OWN = """
+import asyncio, json, sys
+from agents import SQLiteSession
+from repeatguard_openai_agents import RepeatGuardHooks
+from tests.openai_agents.scripted_model import run_to_the_end
+from tests.openai_agents.test_conversations import agent_with, repeating
+
+session = SQLiteSession("conversation", sys.argv[1])
+model = repeating(3)
+asyncio.run(run_to_the_end(agent_with(model), "go", RepeatGuardHooks(), session=session))
+session.close()
+print(json.dumps(model.requests))
+"""
+
+
+@pytest.mark.rules("M5", "D11")
+def test_a_session_that_another_process_takes_up(tmp_path: Path) -> None:
+    """What it sends begins with what the first one sent."""
+    command = [sys.executable, "-c", IN_A_PROCESS_OF_ITS_OWN, str(tmp_path / "sessions.db")]
+    printed = [subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout for _ in range(2)]
+    requests: list[Request] = [request for each in printed for request in json.loads(each)]
+    assert_append_only(*requests)
+    assert [len(reminders(request)) for request in requests] == [0, 0, 0, 1, 1, 1, 1, 2]
 
 
 @pytest.mark.rules("D8", "D11", "M5")
