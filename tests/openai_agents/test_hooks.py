@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from agents import Agent, AgentHooks, RunConfig, RunHooks, Runner
-from repeatguard_core import is_reminder
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
 
-from tests.openai_agents.scripted_model import Request, ScriptedModel, call, say
+from tests.openai_agents.scripted_model import Request, ScriptedModel, both_ways, call, reminders, run_to_the_end, say
 from tests.openai_agents.tools import get_status, update_plan
 
 if TYPE_CHECKING:
@@ -34,38 +33,14 @@ async def run(
 ) -> list[TResponseInputItem]:
     """Run an agent to its end, and give back the conversation as the SDK keeps it."""
     agent = Agent(name="agent", model=model, tools=[get_status, update_plan], hooks=agent_hooks)
-    return await run_agent(agent, guard, prompt=prompt, streamed=streamed)
-
-
-async def run_agent(
-    agent: Agent[Any],
-    hooks: RunHooks[Any] | None,
-    *,
-    prompt: str | list[TResponseInputItem] = "go",
-    streamed: bool = False,
-) -> list[TResponseInputItem]:
-    """Run this agent to its end."""
-    options: dict[str, Any] = {"hooks": hooks, "max_turns": 50, "run_config": RunConfig(tracing_disabled=True)}
-    if not streamed:
-        return (await Runner.run(agent, prompt, **options)).to_input_list()
-    result = Runner.run_streamed(agent, prompt, **options)
-    async for _ in result.stream_events():
-        pass
-    return result.to_input_list()
+    result = await run_to_the_end(agent, prompt, guard, streamed=streamed)
+    items: list[TResponseInputItem] = result.to_input_list()
+    return items
 
 
 def repeating(times: int, arguments: str = '{"job": "7"}') -> ScriptedModel:
     """Make a model that makes the same call so many times, and then answers."""
     return ScriptedModel([*([call("get_status", arguments)] for _ in range(times)), [say("done")]])
-
-
-def reminders(request: Request) -> list[tuple[int, str]]:
-    """List the reminders in a request, with their places."""
-    texts = [(index, item.get("content")) for index, item in enumerate(request) if item.get("role") == "user"]
-    return [(index, text) for index, text in texts if isinstance(text, str) and is_reminder(text)]
-
-
-both_ways = pytest.mark.parametrize("streamed", [False, True], ids=["run", "run_streamed"])
 
 
 @pytest.mark.rules("M1")
@@ -118,7 +93,7 @@ async def test_hooks_of_the_users_are_called_as_without_the_guard(streamed: bool
         hooks = [guard.agent_hooks(mine) if guarded else mine for mine in (first_hooks, second_hooks)]
         second = Agent(name="second", model=model, tools=[get_status], hooks=hooks[1])
         first = Agent(name="first", model=model, tools=[get_status], hooks=hooks[0], handoffs=[second])
-        await run_agent(first, guard if guarded else run_hooks, streamed=streamed)
+        await run_to_the_end(first, "go", guard if guarded else run_hooks, streamed=streamed)
         return [run_hooks.called, first_hooks.called, second_hooks.called]
 
     guarded = await record(guarded=True)
@@ -165,7 +140,7 @@ async def test_agents_as_tools(streamed: bool) -> None:  # noqa: FBT001
     inner = Agent(name="inner", model=inner_model, tools=[get_status])
     tool = inner.as_tool("ask", "Ask the inner agent.", hooks=guard)
     outer_model = ScriptedModel([*([call("ask", '{"input": "it"}')] for _ in range(3)), [say("done")]])
-    await run_agent(Agent(name="outer", model=outer_model, tools=[tool]), guard, streamed=streamed)
+    await run_to_the_end(Agent(name="outer", model=outer_model, tools=[tool]), "go", guard, streamed=streamed)
     assert [len(reminders(request)) for request in inner_model.requests] == [0] * 9
     assert [len(reminders(request)) for request in outer_model.requests] == [0, 0, 0, 1]
 

@@ -11,14 +11,13 @@ from agents import (
     Agent,
     OpenAIChatCompletionsModel,
     OpenAIResponsesModel,
-    RunConfig,
     RunHooks,
-    Runner,
 )
 from openai import AsyncOpenAI, BadRequestError
 from repeatguard_core import is_reminder
 from repeatguard_openai_agents import RepeatGuardHooks
 
+from tests.openai_agents.scripted_model import both_ways, run_to_the_end
 from tests.openai_agents.tools import get_status, update_plan
 from tests.wire.strict_server import StrictServer
 
@@ -26,7 +25,6 @@ LOOK = ("get_status", '{"job": "7"}')
 PLAN = ("update_plan", "{}")
 
 apis = pytest.mark.parametrize("api", [OpenAIResponsesModel, OpenAIChatCompletionsModel], ids=["responses", "chat"])
-both_ways = pytest.mark.parametrize("streamed", [False, True], ids=["run", "run_streamed"])
 
 
 async def run(
@@ -36,13 +34,9 @@ async def run(
     async with AsyncOpenAI(base_url=server.base_url, api_key="x", max_retries=0) as client:
         model = api(model="m", openai_client=client)
         agent = Agent(name="agent", instructions="Be brief.", model=model, tools=[get_status, update_plan])
-        options: dict[str, Any] = {"hooks": hooks, "max_turns": 50, "run_config": RunConfig(tracing_disabled=True)}
-        if not streamed:
-            return (await Runner.run(agent, prompt, **options)).to_input_list()
-        result = Runner.run_streamed(agent, prompt, **options)
-        async for _ in result.stream_events():
-            pass
-        return result.to_input_list()
+        result = await run_to_the_end(agent, prompt, hooks, streamed=streamed)
+        items: list[Any] = result.to_input_list()
+        return items
 
 
 def conversation(body: dict[str, Any]) -> list[dict[str, Any]]:

@@ -113,7 +113,7 @@ class Walk:
         self.mark = mark
         self._chain = chain
 
-    def go(self, conversation: Sequence[Item], start: int = 0, batch: Batch | None = None) -> None:
+    def go(self, conversation: Sequence[Item], start: int, batch: Batch) -> None:
         """Go to the end of a conversation, which is about to be sent.
 
         Args:
@@ -121,7 +121,6 @@ class Walk:
             start: The first item to look at.
             batch: Calls that were made before that item and are waiting for their results.
         """
-        batch = Batch() if batch is None else batch
         for index in range(start, len(conversation)):
             item = conversation[index]
             if item.kind is Kind.MATERIAL:
