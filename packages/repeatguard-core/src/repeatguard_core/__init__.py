@@ -1,7 +1,8 @@
 """repeatguard's core: it notices repeated tool calls and words the reminder, for any framework."""
 
 from repeatguard_core._arguments import canonical_arguments
-from repeatguard_core._chain import RepeatChain, ToolCall
+from repeatguard_core._calls import ToolCall
+from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._reminder import Reminder, is_reminder
 from repeatguard_core._support import AdapterSupport

@@ -6,59 +6,28 @@ framework, a file, a clock or a word of what the model reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from repeatguard_core._arguments import canonical_arguments
+from repeatguard_core._calls import ComparedCall, NotedCall, ToolCall
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._reminder import Reminder, compose
 
-__all__ = ["TABLE", "Event", "RepeatChain", "ToolCall"]
+__all__ = ["TABLE", "Event", "RepeatChain"]
 
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call that the model asked for.
-
-    Attributes:
-        name: The tool's name as the model wrote it.
-        arguments: JSON text or the Python value it stands for; None where there are none.
-    """
-
-    name: str
-    arguments: object = None
-
-
-class _Call:
-    """A call as the chain compares it."""
-
-    __slots__ = ("_canonical", "_text", "name")
-
-    def __init__(self, call: ToolCall) -> None:
-        self.name = call.name
-        # Text never changes, so its canonical form can wait until a comparison needs it.
-        self._text = call.arguments if type(call.arguments) is str else None
-        self._canonical = canonical_arguments(call.arguments) if self._text is None else None
-
-    @property
-    def canonical(self) -> str:
-        if self._canonical is None:
-            self._canonical = canonical_arguments(self._text)
-        return self._canonical
-
-    def is_identical_to(self, other: _Call) -> bool:
-        if self.name != other.name:
-            return False
-        return (self._text is not None and self._text == other._text) or self.canonical == other.canonical
+#: What a checkpoint begins with; the number changes with what it says.
+_CHECKPOINT: Final = "repeatguard-chain-1"
+_CHECKPOINT_FORM: Final = re.compile(f"{_CHECKPOINT} (?P<count>[0-9]{{1,9}}) (?P<digest>none|[0-9a-f]{{64}})")
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """All that a chain is: the call that the next one is compared with, and how often it came in a row."""
 
-    call: _Call | None
+    call: ComparedCall | NotedCall | None
     count: int
 
 
@@ -75,7 +44,7 @@ class Event(Enum):
 class Rule:
     """What an event does: the state after it, and whether a count that is a threshold then reminds."""
 
-    after: Callable[[State, _Call | None], State]
+    after: Callable[[State, ComparedCall | None], State]
     reminds: bool
 
 
@@ -126,12 +95,71 @@ class RepeatChain:
         Raises:
             Exception: Whatever ``untracked`` raises; the chain is then as it was before.
         """
-        batch = [(self._is_tracked(call.name), _Call(call)) for call in calls]
+        batch = [(self.tracks(call.name), ComparedCall(call)) for call in calls]
         due: State | None = None
         for tracked, call in batch:
             if self._apply(self._event(call) if tracked else Event.UNTRACKED, call):
                 due = self._state
         return None if due is None else self._reminder(due)
+
+    def catch_up(self, newest_first: Iterable[Sequence[ToolCall] | str | None]) -> None:
+        """Bring the chain to where a conversation has brought it, reading back only as far as it matters.
+
+        For an adapter whose framework keeps the reminders: all that it wants to know at a
+        request is what the newest batch makes due, however long the conversation is.
+
+        Args:
+            newest_first: What the conversation held, from its end: the calls of a response, a
+                `checkpoint`, or None for new material. It is read lazily. A checkpoint that
+                cannot be read is passed over.
+
+        Raises:
+            Exception: Whatever ``untracked`` raises; the chain is then as it was before.
+        """
+        start = State(None, 0)
+        newest: ComparedCall | None = None
+        seen: list[ComparedCall] = []
+        enough = self._config.thresholds[-1]
+        for past in newest_first:
+            if past is None:
+                break
+            if isinstance(past, str):
+                noted = _read_checkpoint(past)
+                if noted is None:
+                    continue
+                start = noted
+                break
+            batch = [ComparedCall(call) for call in reversed(past) if self.tracks(call.name)]
+            seen += batch
+            newest = newest or next(iter(batch), None)
+            if newest and (len(seen) > enough or not all(newest.is_identical_to(call) for call in batch)):
+                break
+        self._state = start
+        for call in reversed(seen):
+            self._apply(self._event(call), call)
+
+    def checkpoint(self) -> str:
+        """Write down where the chain stands, for `catch_up` to go on from.
+
+        Returns:
+            A short text that holds the count, and the last call as nothing but a digest.
+        """
+        call, count = self._state.call, self._state.count
+        return f"{_CHECKPOINT} {count} {call.digest}" if call else f"{_CHECKPOINT} 0 none"
+
+    def tracks(self, tool_name: str) -> bool:
+        """Tell whether calls of a tool count.
+
+        Args:
+            tool_name: The name as the model wrote it.
+
+        Returns:
+            True unless the configuration or ``untracked`` leaves the tool out.
+
+        Raises:
+            Exception: Whatever ``untracked`` raises.
+        """
+        return self._config.tracks(tool_name) and not (self._untracked is not None and self._untracked(tool_name))
 
     def reset(self) -> None:
         """Start anew, because new material entered the conversation.
@@ -141,21 +169,18 @@ class RepeatChain:
         """
         self._apply(Event.NEW_MATERIAL)
 
-    def _apply(self, event: Event, call: _Call | None = None) -> bool:
+    def _apply(self, event: Event, call: ComparedCall | None = None) -> bool:
         """Follow the table's row for an event, and tell whether a reminder falls due."""
         rule = TABLE[event]
         self._state = rule.after(self._state, call)
         return rule.reminds and self._state.count in self._config.thresholds
 
-    def _event(self, call: _Call) -> Event:
+    def _event(self, call: ComparedCall) -> Event:
         previous = self._state.call
         return Event.SAME if previous is not None and call.is_identical_to(previous) else Event.DIFFERENT
 
-    def _is_tracked(self, tool_name: str) -> bool:
-        return self._config.tracks(tool_name) and not (self._untracked is not None and self._untracked(tool_name))
-
     def _reminder(self, due: State) -> Reminder:
-        assert due.call is not None
+        assert isinstance(due.call, ComparedCall)
         return compose(
             tool_name=due.call.name,
             count=due.count,
@@ -163,3 +188,12 @@ class RepeatChain:
             arguments=due.call.canonical,
             preview_chars=self._config.arguments_preview_chars,
         )
+
+
+def _read_checkpoint(text: str) -> State | None:
+    """Read a checkpoint, or give None if it is none or one of another version."""
+    match = _CHECKPOINT_FORM.fullmatch(text)
+    if match is None:
+        return None
+    count = int(match["count"])
+    return State(NotedCall(match["digest"]), count) if count else State(None, 0)

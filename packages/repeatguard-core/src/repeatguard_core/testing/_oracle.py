@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from repeatguard_core._chain import RepeatChain, ToolCall
+from repeatguard_core._calls import ToolCall
+from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core.testing._driver import Called, Entry, Returned, Said, Wrote
 from repeatguard_core.testing._script import MEANINGS, Call, Script
