@@ -1,0 +1,8 @@
+"""repeatguard for Pydantic AI: tells an agent when it repeats the same tool call."""
+
+from repeatguard_core import Reminder, RepeatGuardConfig
+
+from repeatguard_pydantic_ai._capability import RepeatGuard
+from repeatguard_pydantic_ai._processor import RepeatGuardProcessor
+
+__all__ = ["Reminder", "RepeatGuard", "RepeatGuardConfig", "RepeatGuardProcessor"]

@@ -1,0 +1,61 @@
+"""The guard as a history processor, on every release of the framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.messages import ModelMessage
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
+
+from repeatguard_pydantic_ai._derivation import RunMemory
+
+__all__ = ["RepeatGuardProcessor"]
+
+
+class RepeatGuardProcessor:
+    """A history processor that tells the model when it repeats the same tool call.
+
+    On Pydantic AI 1.x pass it in ``Agent(history_processors=[...])``, on 2.x as
+    ``Agent(capabilities=[ProcessHistory(...)])``. It keeps nothing between two requests, so one
+    object may serve any number of agents, runs and threads. Where another processor cuts the
+    history to less than it takes to count, `RepeatGuard` is the better choice.
+
+    Args:
+        config: Thresholds and tools; left out, the defaults.
+        untracked: Tells from a tool's name whether the tool is mere bookkeeping, to be passed
+            over like an excluded one. It must always answer the same for the same name.
+        on_reminder: Called with each new reminder, before the model gets it.
+
+    Raises:
+        TypeError: ``config`` is no configuration, or one of the functions is none or is async.
+
+    Fulfils D12, M1, M5, M6, S1, S2, S3, S5 and S6.
+    """
+
+    def __init__(
+        self,
+        config: RepeatGuardConfig | None = None,
+        *,
+        untracked: Callable[[str], bool] | None = None,
+        on_reminder: Callable[[Reminder], None] | None = None,
+    ) -> None:
+        self._support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
+
+    async def __call__(self, ctx: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:
+        """Add the reminder that is missing at the end, if one is.
+
+        Args:
+            ctx: The run.
+            messages: Its history. It is not changed.
+
+        Returns:
+            The history that the framework is to go on with.
+        """
+        with self._support.failing_open("a reminder"):
+            missing = RunMemory().missing(messages, ctx.run_id, self._support.new_chain)
+            if missing is not None:
+                messages = [*messages[: missing.index], missing.message, *messages[missing.index :]]
+                self._support.announce(missing.reminder)
+        return messages
