@@ -51,15 +51,19 @@ class ScriptedModel:
 
     Args:
         responses: Each a text, a call, or several of them.
+        fails_at: The number of the request that is not answered.
     """
 
-    def __init__(self, *responses: Any) -> None:
+    def __init__(self, *responses: Any, fails_at: int | None = None) -> None:
         self.requests: list[list[str]] = []
         self._responses = iter(responses)
+        self._fails_at = fails_at
         self.model = model_that(self._respond)
 
     async def _respond(self, messages: list[ModelMessage]) -> Sequence[ModelResponsePart]:
         self.requests.append(lines(messages))
+        if len(self.requests) == self._fails_at:
+            raise ConnectionError
         response = next(self._responses, "done")
         parts: Iterable[Any] = response if isinstance(response, list) else [response]
         return [TextPart(part) if isinstance(part, str) else part for part in parts]

@@ -57,8 +57,8 @@ class TestBoth(AdapterContract):
 class ForgetfulMemory(RunMemory):
     """Knows nothing of the requests before."""
 
-    def missing(self, *args: Any) -> Missing | None:
-        return RunMemory().missing(*args)
+    def missing(self, messages: Any, run_id: Any, new_chain: Any) -> Missing | None:
+        return RunMemory().missing(messages, run_id, new_chain)
 
 
 class ForgetfulGuard(RepeatGuard[Any]):

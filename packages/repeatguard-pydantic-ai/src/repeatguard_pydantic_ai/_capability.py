@@ -14,7 +14,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import AgentDepsT
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
-from repeatguard_pydantic_ai._derivation import Missing, RunMemory, newest_response
+from repeatguard_pydantic_ai._derivation import RunMemory, newest_response
 from repeatguard_pydantic_ai._messages import holds_reminder
 
 __all__ = ["RepeatGuard"]
@@ -76,20 +76,18 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
     ) -> ModelRequestContext:
         """Add the reminder that is missing at the end, if one is: to this request, and to the history."""
         with self._support.failing_open("a reminder"):
-            requested = request_context.messages
-            newest = newest_response(requested)
-            missing = self._memory.missing(ctx.messages, ctx.run_id, self._support.new_chain)
-            if missing is not None and newest is not None and not holds_reminder(requested[newest:]):
-                place = _same_place(requested, ctx.messages, missing)
+            requested, history = request_context.messages, ctx.messages
+            missing = self._memory.missing(requested, ctx.run_id, self._support.new_chain)
+            if missing is not None and not holds_reminder(history[(newest_response(history) or 0) :]):
+                place = missing.index
                 request_context.messages = [*requested[:place], missing.message, *requested[place:]]
-                ctx.messages.insert(missing.index, missing.message)
+                history.insert(_same_place(history, requested[place:]), missing.message)
                 self._support.announce(missing.reminder)
         return request_context
 
 
-def _same_place(requested: Sequence[ModelMessage], history: Sequence[ModelMessage], missing: Missing) -> int:
-    """Find a place of the history in what is requested, which other capabilities may have changed."""
-    behind = history[missing.index :]
-    place = len(requested) - len(behind)
-    is_same = place > 0 and all(one is other for one, other in zip(requested[place:], behind, strict=True))
-    return place if is_same else len(requested)
+def _same_place(history: Sequence[ModelMessage], behind: Sequence[ModelMessage]) -> int:
+    """Find the place in the history that certain messages stand behind, if no other capability has changed them."""
+    place = len(history) - len(behind)
+    is_same = place > 0 and all(one is other for one, other in zip(history[place:], behind, strict=True))
+    return place if is_same else len(history)

@@ -1,0 +1,80 @@
+"""C2, C3 and S3: how a guard is made, and what is wrong with it is said at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.agent import Agent as AgentClass
+from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardConfig, RepeatGuardProcessor
+
+from tests.pydantic_ai.agents import agent, loop, search
+from tests.pydantic_ai.scripted_model import ScriptedModel
+from tests.pydantic_ai.wiring import HAS_PROCESSORS_ARGUMENT, ProcessHistory
+
+
+async def tell(reminder: object) -> None:
+    """Be async, which nobody awaits."""
+
+
+@pytest.mark.rules("C2")
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        ({"config": {"thresholds": [3]}}, "config must be a RepeatGuardConfig"),
+        ({"on_reminder": tell}, "on_reminder must be a plain function"),
+        ({"untracked": "note"}, "untracked must be a function"),
+    ],
+)
+def test_what_is_no_setting_is_refused_at_once(form: Any, arguments: dict[str, Any], wrong: str) -> None:
+    """With the value and the way out, before any run."""
+    with pytest.raises(TypeError, match=wrong):
+        form(**arguments)
+
+
+@pytest.mark.rules("C1", "C3")
+async def test_without_settings_the_defaults_hold(form: Any) -> None:
+    """Three, five and eight."""
+    model = ScriptedModel(*loop(9))
+    await agent(model, form()).run("go")
+    assert [len(places) for places in model.reminders] == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
+
+
+@pytest.mark.rules("C3")
+async def test_an_agents_specification_may_name_the_capability() -> None:
+    """Below its name stand the settings, and wrong ones are refused."""
+    from_spec = getattr(AgentClass, "from_spec", None)
+    if from_spec is None:
+        pytest.skip("this release makes no agents from specifications")
+    model = ScriptedModel(*loop(3))
+    spec = {"model": "test", "capabilities": [{"RepeatGuard": {"thresholds": [2]}}]}
+    made = from_spec(spec, custom_capability_types=[RepeatGuard], tools=[search])
+    await made.run("go", model=model.model)
+    assert [len(places) for places in model.reminders] == [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="thresholds"):
+        RepeatGuard.from_spec(thresholds=[1])
+    with pytest.raises(ValueError, match="did you mean thresholds"):
+        RepeatGuard.from_spec(threshold=[3])
+    assert RepeatGuard.from_spec().config == RepeatGuardConfig()
+
+
+@pytest.mark.rules("S5")
+async def test_the_processor_where_both_ways_to_wire_it_exist() -> None:
+    """Late 1.x releases have both, and warn of the older one; it still works."""
+    if not (HAS_PROCESSORS_ARGUMENT and ProcessHistory):
+        pytest.skip("this release has one way to wire a history processor")
+    model = ScriptedModel(*loop(3))
+    wiring: dict[str, Any] = {"history_processors": [RepeatGuardProcessor()]}
+    with pytest.warns(Warning, match="history_processors"):
+        guarded = Agent(model.model, tools=[search], **wiring)
+    await guarded.run("go")
+    assert [len(places) for places in model.reminders] == [0, 0, 0, 1]
+
+
+def test_a_guard_says_what_it_is() -> None:
+    """Its representation shows the settings, and nothing of a run."""
+    shown = repr(RepeatGuard(RepeatGuardConfig(thresholds=(2,))))
+    assert "config=RepeatGuardConfig(thresholds=(2,)" in shown
+    assert "Memory" not in shown
+    assert RepeatGuard() != RepeatGuard()
