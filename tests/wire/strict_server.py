@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import uvicorn
-from openai.types.chat.completion_create_params import CompletionCreateParams
-from openai.types.responses.response_create_params import ResponseCreateParams
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from typing_extensions import Self
 
-from tests.wire.answers import JsonObject, Turn, chat_chunks, chat_completion, response, response_events
-from tests.wire.order import check_items, check_messages
-from tests.wire.shapes import Refusal, check_shape
+from tests.wire.api import Api
+from tests.wire.openai_apis import CHAT, RESPONSES
+from tests.wire.shapes import Refusal
+from tests.wire.turns import JsonObject, Turn
 
 __all__ = ["StrictServer", "Turn"]
-
-
-class _Api(NamedTuple):
-    """What one of the two APIs wants, and how it answers."""
-
-    check: Callable[[JsonObject], None]
-    answer: Callable[[Turn, str], JsonObject]
-    stream: Callable[[JsonObject, JsonObject], Iterator[str]]
 
 
 class StrictServer:
@@ -56,8 +46,8 @@ class StrictServer:
         self._turns = iter(turns)
         app = Starlette(
             routes=[
-                Route("/v1/responses", partial(self._answer, _RESPONSES), methods=["POST"]),
-                Route("/v1/chat/completions", partial(self._answer, _CHAT), methods=["POST"]),
+                Route("/v1/responses", partial(self._answer, RESPONSES), methods=["POST"]),
+                Route("/v1/chat/completions", partial(self._answer, CHAT), methods=["POST"]),
             ]
         )
         self._server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", ws="none"))
@@ -83,26 +73,24 @@ class StrictServer:
         with listening:  # should the server not come up, connections are refused at once
             self._server.run(sockets=[listening])
 
-    async def _answer(self, api: _Api, request: Request) -> Response:
+    async def _answer(self, api: Api, request: Request) -> Response:
         try:
             body = await _read(request)
             api.check(body)
         except Refusal as refusal:
-            return self._refuse(400, refusal.message, refusal.param)
+            return self._refuse(api, 400, refusal.message, refusal.param)
         turn = next(self._turns, None)
         if turn is None:
-            return self._refuse(500, "The script has no further turn.", None)
+            return self._refuse(api, 500, "The script has no further turn.", "")
         self.requests.append(body)
         whole = api.answer(turn, body.get("model", ""))
         if body.get("stream"):
             return StreamingResponse(api.stream(whole, body), media_type="text/event-stream")
         return JSONResponse(whole)
 
-    def _refuse(self, status: int, message: str, param: str | None) -> Response:
+    def _refuse(self, api: Api, status: int, message: str, param: str) -> Response:
         self.refusals.append(message)
-        kind = "invalid_request_error" if status < 500 else "server_error"
-        error = {"message": message, "type": kind, "param": param, "code": None}
-        return JSONResponse({"error": error}, status_code=status)
+        return JSONResponse(api.error(status, message, param), status_code=status)
 
 
 async def _read(request: Request) -> JsonObject:
@@ -115,33 +103,3 @@ async def _read(request: Request) -> JsonObject:
         message = "The body of a request must be an object."
         raise Refusal(message, "")
     return cast("JsonObject", body)
-
-
-def _check_responses(body: JsonObject) -> None:
-    check_shape(body, ResponseCreateParams)
-    if body.get("conversation") or body.get("previous_response_id"):
-        message = "Nothing is kept here: there is no earlier response or conversation."
-        raise Refusal(message, "previous_response_id")
-    if not isinstance(body.get("input"), str):
-        check_items(body.get("input", ()))
-
-
-def _stream_responses(whole: JsonObject, _: JsonObject) -> Iterator[str]:
-    for event in response_events(whole):
-        yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
-
-
-def _check_chat(body: JsonObject) -> None:
-    check_shape(body, CompletionCreateParams)
-    check_messages(body["messages"])
-
-
-def _stream_chat(whole: JsonObject, body: JsonObject) -> Iterator[str]:
-    options = body.get("stream_options") or {}
-    for chunk in chat_chunks(whole, with_usage=bool(options.get("include_usage"))):
-        yield f"data: {json.dumps(chunk)}\n\n"
-    yield "data: [DONE]\n\n"
-
-
-_RESPONSES = _Api(_check_responses, response, _stream_responses)
-_CHAT = _Api(_check_chat, chat_completion, _stream_chat)
