@@ -1,4 +1,4 @@
-"""A local server that imitates OpenAI's API: it plays a script, and refuses what a provider would refuse."""
+"""A local server that imitates the providers' APIs: it plays a script, and refuses what they would refuse."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from typing_extensions import Self
 
+from tests.wire.anthropic_api import BETA_MESSAGES, MESSAGES
 from tests.wire.api import Api
 from tests.wire.openai_apis import CHAT, RESPONSES
 from tests.wire.shapes import Refusal
@@ -25,7 +26,9 @@ __all__ = ["StrictServer", "Turn"]
 
 
 class StrictServer:
-    """Serves `POST /v1/responses` and `POST /v1/chat/completions` on this machine, streaming and not.
+    """Serves the APIs of OpenAI and Anthropic on this machine, streaming and not.
+
+    At OpenAI that is Responses and Chat Completions, and at Anthropic Messages.
 
     Used as a context manager, it serves from the beginning of the block to its end. A request that
     is well-formed is recorded and answered with the next turn of the script; one that is not gets
@@ -35,7 +38,8 @@ class StrictServer:
         turns: The script: for each request calls, as names and arguments, or a final text.
 
     Attributes:
-        base_url: What to give to a client; there from the beginning of the block.
+        base_url: What to give to OpenAI's client; there from the beginning of the block.
+        root_url: What to give to Anthropic's, which adds the version itself.
         requests: The body of each accepted request.
         refusals: What was said of each other request.
     """
@@ -48,6 +52,7 @@ class StrictServer:
             routes=[
                 Route("/v1/responses", partial(self._answer, RESPONSES), methods=["POST"]),
                 Route("/v1/chat/completions", partial(self._answer, CHAT), methods=["POST"]),
+                Route("/v1/messages", self._answer_messages, methods=["POST"]),
             ]
         )
         self._server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", ws="none"))
@@ -58,7 +63,8 @@ class StrictServer:
         listening.bind(("127.0.0.1", 0))
         # From here on a connection waits in a queue until the server takes it, so nobody waits for the start.
         listening.listen()
-        self.base_url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        self.root_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        self.base_url = f"{self.root_url}/v1"
         self._thread = threading.Thread(target=self._serve, args=[listening], name="strict server")
         self._thread.start()
         return self
@@ -72,6 +78,10 @@ class StrictServer:
     def _serve(self, listening: socket.socket) -> None:
         with listening:  # should the server not come up, connections are refused at once
             self._server.run(sockets=[listening])
+
+    async def _answer_messages(self, request: Request) -> Response:
+        is_beta = request.query_params.get("beta") == "true"
+        return await self._answer(BETA_MESSAGES if is_beta else MESSAGES, request)
 
     async def _answer(self, api: Api, request: Request) -> Response:
         try:
