@@ -18,9 +18,11 @@ class Api(NamedTuple):
         answer: Makes the whole answer, from a turn and the model's name.
         stream: Takes an answer apart, for the body that asked for it.
         error: Makes the body of an error, from the status, what is said, and the path to what is wrong.
+        always_streams: Whether it streams also where the body does not say `stream`.
     """
 
     check: Callable[[JsonObject], None]
     answer: Callable[[Turn, str], JsonObject]
     stream: Callable[[JsonObject, JsonObject], Iterator[str]]
     error: Callable[[int, str, str], JsonObject]
+    always_streams: bool = False

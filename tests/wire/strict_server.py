@@ -18,6 +18,7 @@ from typing_extensions import Self
 
 from tests.wire.anthropic_api import BETA_MESSAGES, MESSAGES
 from tests.wire.api import Api
+from tests.wire.google_api import GENERATE, STREAM_GENERATE
 from tests.wire.openai_apis import CHAT, RESPONSES
 from tests.wire.shapes import Refusal
 from tests.wire.turns import JsonObject, Turn
@@ -26,9 +27,10 @@ __all__ = ["StrictServer", "Turn"]
 
 
 class StrictServer:
-    """Serves the APIs of OpenAI and Anthropic on this machine, streaming and not.
+    """Serves the APIs of OpenAI, Anthropic and Google on this machine, streaming and not.
 
-    At OpenAI that is Responses and Chat Completions, and at Anthropic Messages.
+    At OpenAI that is Responses and Chat Completions, at Anthropic Messages, and at Google what
+    Gemini's models are asked with.
 
     Used as a context manager, it serves from the beginning of the block to its end. A request that
     is well-formed is recorded and answered with the next turn of the script; one that is not gets
@@ -39,7 +41,7 @@ class StrictServer:
 
     Attributes:
         base_url: What to give to OpenAI's client; there from the beginning of the block.
-        root_url: What to give to Anthropic's, which adds the version itself.
+        root_url: What to give to Anthropic's and to Google's, which add the version themselves.
         requests: The body of each accepted request.
         refusals: What was said of each other request.
     """
@@ -53,6 +55,12 @@ class StrictServer:
                 Route("/v1/responses", partial(self._answer, RESPONSES), methods=["POST"]),
                 Route("/v1/chat/completions", partial(self._answer, CHAT), methods=["POST"]),
                 Route("/v1/messages", self._answer_messages, methods=["POST"]),
+                Route("/v1beta/models/{model}:generateContent", partial(self._answer, GENERATE), methods=["POST"]),
+                Route(
+                    "/v1beta/models/{model}:streamGenerateContent",
+                    partial(self._answer, STREAM_GENERATE),
+                    methods=["POST"],
+                ),
             ]
         )
         self._server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", ws="none"))
@@ -93,8 +101,8 @@ class StrictServer:
         if turn is None:
             return self._refuse(api, 500, "The script has no further turn.", "")
         self.requests.append(body)
-        whole = api.answer(turn, body.get("model", ""))
-        if body.get("stream"):
+        whole = api.answer(turn, request.path_params.get("model") or body.get("model", ""))
+        if api.always_streams or body.get("stream"):
             return StreamingResponse(api.stream(whole, body), media_type="text/event-stream")
         return JSONResponse(whole)
 
