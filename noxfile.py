@@ -106,7 +106,7 @@ def tests(session: nox.Session, package: Package, releases: str) -> None:
 @nox.session
 def wire(session: nox.Session) -> None:
     """Test the strict server that the adapters' wire tests talk to."""
-    session.install(*wheels(), *dependency_group("test"), "openai")
+    session.install(*wheels(), *dependency_group("test"))
     session.run("pytest", *IN_PARALLEL, "tests/wire", *session.posargs)
 
 

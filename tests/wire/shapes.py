@@ -1,22 +1,21 @@
-"""Holds JSON to the types that the installed `openai` package declares for requests.
+"""Holds JSON to the types that the installed `openai` and `anthropic` packages declare for requests.
 
-The package's types are generated from the provider's own description of its API, so what the API
+The packages' types are generated from the providers' own descriptions of their APIs, so what an API
 knows stands there and not here.
 """
 
 from __future__ import annotations
 
-import functools
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, NamedTuple, NoReturn, Union, cast, get_args, get_origin
+from typing import Any, Final, Literal, NoReturn, cast, get_args, get_origin
 
-from typing_extensions import NotRequired, Required, get_type_hints, is_typeddict
+from typing_extensions import is_typeddict
+
+from tests.wire.declared import UNIONS, arms_of, fields_of
 
 __all__ = ["Refusal", "check_shape"]
 
-_WRAPPERS: Final = (Annotated, NotRequired, Required)
-_UNIONS: Final = (Union, types.UnionType)
 _LISTS: Final = (list, Sequence, Iterable)
 _SCALARS: Final[Mapping[Any, tuple[type, ...]]] = {
     str: (str,),
@@ -41,16 +40,6 @@ class Refusal(Exception):  # noqa: N818
         self.param = param
 
 
-class _Field(NamedTuple):
-    expected: Any
-    is_required: bool
-
-    @property
-    def is_tag(self) -> bool:
-        """Whether it tells one kind of object from another."""
-        return get_origin(self.expected) is Literal
-
-
 def check_shape(value: object, expected: Any, path: str = "") -> None:
     """Hold a JSON value to a type, and everything in it to the types in that.
 
@@ -66,8 +55,8 @@ def check_shape(value: object, expected: Any, path: str = "") -> None:
     origin: Any = get_origin(expected)
     if is_typeddict(expected):
         _check_object(value, expected, path)
-    elif origin in _UNIONS:
-        _check_union(value, get_args(expected), path)
+    elif origin in UNIONS:
+        _check_union(value, expected, path)
     elif origin is Literal:
         _check_literal(value, get_args(expected), path)
     elif origin in _LISTS:
@@ -83,7 +72,7 @@ def check_shape(value: object, expected: Any, path: str = "") -> None:
 
 
 def _check_object(value: object, expected: Any, path: str) -> None:
-    fields = _fields_of(expected)
+    fields = fields_of(expected)
     given = _as_object(value, path)
     # What kind of object it is comes first: a key is only right or wrong for a kind.
     for name in sorted(given, key=lambda name: not (name in fields and fields[name].is_tag)):
@@ -97,9 +86,9 @@ def _check_object(value: object, expected: Any, path: str) -> None:
             _refuse(f"Missing required parameter: '{place}'.", place)
 
 
-def _check_union(value: object, arms: tuple[Any, ...], path: str) -> None:
+def _check_union(value: object, expected: Any, path: str) -> None:
     """Accept what one arm accepts; otherwise say what the likeliest one has against it."""
-    likeliest_first = sorted(arms, key=lambda arm: _likeness(value, arm), reverse=True)
+    likeliest_first = sorted(arms_of(expected), key=lambda arm: _likeness(value, arm), reverse=True)
     refusals = (_refusal_of(value, arm, path) for arm in likeliest_first)
     refusal = next(refusals)
     if refusal is not None and None not in refusals:
@@ -118,24 +107,10 @@ def _likeness(value: object, arm: Any) -> tuple[int, int, int]:
     """Tell how likely a value was meant to be of one arm of a union."""
     if not is_typeddict(arm) or not isinstance(value, dict):
         return (isinstance(value, list) and get_origin(arm) in _LISTS, 0, 0)
-    fields = _fields_of(arm)
+    fields = fields_of(arm)
     known = cast("dict[str, object]", value).keys() & fields.keys()
     tags = sum(value[name] in get_args(fields[name].expected) for name in known if fields[name].is_tag)
     return (1, tags, len(known))
-
-
-@functools.cache
-def _fields_of(expected: Any) -> dict[str, _Field]:
-    hints = get_type_hints(expected, include_extras=True)
-    return {name: _read_field(annotation) for name, annotation in hints.items()}
-
-
-def _read_field(annotation: Any) -> _Field:
-    origin: Any = get_origin(annotation)
-    if origin not in _WRAPPERS:
-        return _Field(annotation, is_required=False)
-    inner = _read_field(get_args(annotation)[0])
-    return inner._replace(is_required=inner.is_required or origin is Required)
 
 
 def _check_literal(value: object, supported: tuple[object, ...], path: str) -> None:

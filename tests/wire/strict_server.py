@@ -1,41 +1,36 @@
-"""A local server that imitates OpenAI's API: it plays a script, and refuses what a provider would refuse."""
+"""A local server that imitates the providers' APIs: it plays a script, and refuses what they would refuse."""
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import uvicorn
-from openai.types.chat.completion_create_params import CompletionCreateParams
-from openai.types.responses.response_create_params import ResponseCreateParams
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from typing_extensions import Self
 
-from tests.wire.answers import JsonObject, Turn, chat_chunks, chat_completion, response, response_events
-from tests.wire.order import check_items, check_messages
-from tests.wire.shapes import Refusal, check_shape
+from tests.wire.anthropic_api import BETA_MESSAGES, MESSAGES
+from tests.wire.api import Api
+from tests.wire.google_api import GENERATE, STREAM_GENERATE
+from tests.wire.openai_apis import CHAT, RESPONSES
+from tests.wire.shapes import Refusal
+from tests.wire.turns import JsonObject, Turn
 
 __all__ = ["StrictServer", "Turn"]
 
 
-class _Api(NamedTuple):
-    """What one of the two APIs wants, and how it answers."""
-
-    check: Callable[[JsonObject], None]
-    answer: Callable[[Turn, str], JsonObject]
-    stream: Callable[[JsonObject, JsonObject], Iterator[str]]
-
-
 class StrictServer:
-    """Serves `POST /v1/responses` and `POST /v1/chat/completions` on this machine, streaming and not.
+    """Serves the APIs of OpenAI, Anthropic and Google on this machine, streaming and not.
+
+    At OpenAI that is Responses and Chat Completions, at Anthropic Messages, and at Google what
+    Gemini's models are asked with.
 
     Used as a context manager, it serves from the beginning of the block to its end. A request that
     is well-formed is recorded and answered with the next turn of the script; one that is not gets
@@ -45,7 +40,8 @@ class StrictServer:
         turns: The script: for each request calls, as names and arguments, or a final text.
 
     Attributes:
-        base_url: What to give to a client; there from the beginning of the block.
+        base_url: What to give to OpenAI's client; there from the beginning of the block.
+        root_url: What to give to Anthropic's and to Google's, which add the version themselves.
         requests: The body of each accepted request.
         refusals: What was said of each other request.
     """
@@ -56,8 +52,15 @@ class StrictServer:
         self._turns = iter(turns)
         app = Starlette(
             routes=[
-                Route("/v1/responses", partial(self._answer, _RESPONSES), methods=["POST"]),
-                Route("/v1/chat/completions", partial(self._answer, _CHAT), methods=["POST"]),
+                Route("/v1/responses", partial(self._answer, RESPONSES), methods=["POST"]),
+                Route("/v1/chat/completions", partial(self._answer, CHAT), methods=["POST"]),
+                Route("/v1/messages", self._answer_messages, methods=["POST"]),
+                Route("/v1beta/models/{model}:generateContent", partial(self._answer, GENERATE), methods=["POST"]),
+                Route(
+                    "/v1beta/models/{model}:streamGenerateContent",
+                    partial(self._answer, STREAM_GENERATE),
+                    methods=["POST"],
+                ),
             ]
         )
         self._server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", ws="none"))
@@ -68,7 +71,8 @@ class StrictServer:
         listening.bind(("127.0.0.1", 0))
         # From here on a connection waits in a queue until the server takes it, so nobody waits for the start.
         listening.listen()
-        self.base_url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        self.root_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        self.base_url = f"{self.root_url}/v1"
         self._thread = threading.Thread(target=self._serve, args=[listening], name="strict server")
         self._thread.start()
         return self
@@ -83,26 +87,28 @@ class StrictServer:
         with listening:  # should the server not come up, connections are refused at once
             self._server.run(sockets=[listening])
 
-    async def _answer(self, api: _Api, request: Request) -> Response:
+    async def _answer_messages(self, request: Request) -> Response:
+        is_beta = request.query_params.get("beta") == "true"
+        return await self._answer(BETA_MESSAGES if is_beta else MESSAGES, request)
+
+    async def _answer(self, api: Api, request: Request) -> Response:
         try:
             body = await _read(request)
             api.check(body)
         except Refusal as refusal:
-            return self._refuse(400, refusal.message, refusal.param)
+            return self._refuse(api, 400, refusal.message, refusal.param)
         turn = next(self._turns, None)
         if turn is None:
-            return self._refuse(500, "The script has no further turn.", None)
+            return self._refuse(api, 500, "The script has no further turn.", "")
         self.requests.append(body)
-        whole = api.answer(turn, body.get("model", ""))
-        if body.get("stream"):
+        whole = api.answer(turn, request.path_params.get("model") or body.get("model", ""))
+        if api.always_streams or body.get("stream"):
             return StreamingResponse(api.stream(whole, body), media_type="text/event-stream")
         return JSONResponse(whole)
 
-    def _refuse(self, status: int, message: str, param: str | None) -> Response:
+    def _refuse(self, api: Api, status: int, message: str, param: str) -> Response:
         self.refusals.append(message)
-        kind = "invalid_request_error" if status < 500 else "server_error"
-        error = {"message": message, "type": kind, "param": param, "code": None}
-        return JSONResponse({"error": error}, status_code=status)
+        return JSONResponse(api.error(status, message, param), status_code=status)
 
 
 async def _read(request: Request) -> JsonObject:
@@ -115,33 +121,3 @@ async def _read(request: Request) -> JsonObject:
         message = "The body of a request must be an object."
         raise Refusal(message, "")
     return cast("JsonObject", body)
-
-
-def _check_responses(body: JsonObject) -> None:
-    check_shape(body, ResponseCreateParams)
-    if body.get("conversation") or body.get("previous_response_id"):
-        message = "Nothing is kept here: there is no earlier response or conversation."
-        raise Refusal(message, "previous_response_id")
-    if not isinstance(body.get("input"), str):
-        check_items(body.get("input", ()))
-
-
-def _stream_responses(whole: JsonObject, _: JsonObject) -> Iterator[str]:
-    for event in response_events(whole):
-        yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
-
-
-def _check_chat(body: JsonObject) -> None:
-    check_shape(body, CompletionCreateParams)
-    check_messages(body["messages"])
-
-
-def _stream_chat(whole: JsonObject, body: JsonObject) -> Iterator[str]:
-    options = body.get("stream_options") or {}
-    for chunk in chat_chunks(whole, with_usage=bool(options.get("include_usage"))):
-        yield f"data: {json.dumps(chunk)}\n\n"
-    yield "data: [DONE]\n\n"
-
-
-_RESPONSES = _Api(_check_responses, response, _stream_responses)
-_CHAT = _Api(_check_chat, chat_completion, _stream_chat)

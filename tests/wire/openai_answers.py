@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator
 
-__all__ = ["JsonObject", "Turn", "chat_chunks", "chat_completion", "response", "response_events"]
+from tests.wire.turns import JsonObject, Turn, new_id, pieces
 
-JsonObject: TypeAlias = "dict[str, Any]"
-#: Calls, each as the tool's name and the arguments' JSON text, or a final text.
-Turn: TypeAlias = "str | Sequence[tuple[str, str]]"
-
-_NUMBERS = itertools.count(1)
+__all__ = ["chat_chunks", "chat_completion", "response", "response_events"]
 
 
 def response(turn: Turn, model: str) -> JsonObject:
     """Make a response of the Responses API."""
     output = [_message(turn)] if isinstance(turn, str) else [_call(name, arguments) for name, arguments in turn]
     return {
-        "id": _new_id("resp_"),
+        "id": new_id("resp_"),
         "object": "response",
         "created_at": 0,
         "status": "completed",
@@ -63,12 +57,12 @@ def chat_completion(turn: Turn, model: str) -> JsonObject:
         message["content"] = turn
     else:
         message["tool_calls"] = [
-            {"id": _new_id("call_"), "type": "function", "function": {"name": name, "arguments": arguments}}
+            {"id": new_id("call_"), "type": "function", "function": {"name": name, "arguments": arguments}}
             for name, arguments in turn
         ]
     reason = "stop" if isinstance(turn, str) else "tool_calls"
     return {
-        "id": _new_id("chatcmpl-"),
+        "id": new_id("chatcmpl-"),
         "object": "chat.completion",
         "created": 0,
         "model": model,
@@ -91,17 +85,17 @@ def chat_chunks(whole: JsonObject, *, with_usage: bool) -> Iterator[JsonObject]:
 
 def _deltas(message: JsonObject) -> Iterator[JsonObject]:
     yield {"role": "assistant", "content": None, "refusal": None}
-    for piece in _pieces(message["content"] or ""):
+    for piece in pieces(message["content"] or ""):
         yield {"content": piece}
     for index, call in enumerate(message.get("tool_calls", ())):
         begun = {**call, "index": index, "function": {"name": call["function"]["name"], "arguments": ""}}
         yield {"tool_calls": [begun]}
-        for piece in _pieces(call["function"]["arguments"]):
+        for piece in pieces(call["function"]["arguments"]):
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
 def _call(name: str, arguments: str) -> JsonObject:
-    ids = {"id": _new_id("fc_"), "call_id": _new_id("call_")}
+    ids = {"id": new_id("fc_"), "call_id": new_id("call_")}
     return {"type": "function_call", **ids, "name": name, "arguments": arguments, "status": "completed"}
 
 
@@ -109,7 +103,7 @@ def _message(text: str) -> JsonObject:
     content = [{"type": "output_text", "text": text, "annotations": [], "logprobs": []}]
     return {
         "type": "message",
-        "id": _new_id("msg_"),
+        "id": new_id("msg_"),
         "role": "assistant",
         "status": "completed",
         "content": content,
@@ -120,7 +114,7 @@ def _call_events(item: JsonObject) -> Iterator[JsonObject]:
     begun = {**item, "arguments": "", "status": "in_progress"}
     at: JsonObject = {"item_id": item["id"]}
     yield {"type": "response.output_item.added", "item": begun}
-    for piece in _pieces(item["arguments"]):
+    for piece in pieces(item["arguments"]):
         yield {"type": "response.function_call_arguments.delta", "delta": piece, **at}
     done = {"name": item["name"], "arguments": item["arguments"]}
     yield {"type": "response.function_call_arguments.done", **done, **at}
@@ -132,18 +126,8 @@ def _message_events(item: JsonObject) -> Iterator[JsonObject]:
     at: JsonObject = {"item_id": item["id"], "content_index": 0}
     yield {"type": "response.output_item.added", "item": {**item, "status": "in_progress", "content": []}}
     yield {"type": "response.content_part.added", "part": {**part, "text": ""}, **at}
-    for piece in _pieces(part["text"]):
+    for piece in pieces(part["text"]):
         yield {"type": "response.output_text.delta", "delta": piece, "logprobs": [], **at}
     yield {"type": "response.output_text.done", "text": part["text"], "logprobs": [], **at}
     yield {"type": "response.content_part.done", "part": part, **at}
     yield {"type": "response.output_item.done", "item": item}
-
-
-def _pieces(text: str) -> list[str]:
-    """Split a text as a stream does; a client has to put it together again."""
-    middle = len(text) // 2
-    return [piece for piece in (text[:middle], text[middle:]) if piece]
-
-
-def _new_id(prefix: str) -> str:
-    return f"{prefix}{next(_NUMBERS)}"
