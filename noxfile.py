@@ -12,6 +12,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nox
 from packaging.requirements import Requirement
@@ -61,10 +62,19 @@ class Package:
         return [requirement for requirement in requirements if not requirement.name.startswith(PREFIX)]
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """How it is to be tested."""
+        tool: dict[str, Any] = nox.project.load_toml(self.folder / "pyproject.toml").get("tool", {})
+        return dict(tool.get("repeatguard-tests", {}))
+
+    @property
     def between(self) -> list[str]:
         """Releases of its framework between the lowest and the newest that are tested as well."""
-        settings = nox.project.load_toml(self.folder / "pyproject.toml").get("tool", {})
-        return list(settings.get("repeatguard-tests", {}).get("releases", []))
+        return list(self.settings.get("releases", []))
+
+    def beside(self, releases: str) -> list[str]:
+        """What certain releases are tested with where the newest of everything is too new for them."""
+        return list(self.settings.get("beside", {}).get(releases, []))
 
     @property
     def lowest(self) -> list[str]:
@@ -96,7 +106,7 @@ def tests(session: nox.Session, package: Package, releases: str) -> None:
     """Test a package's wheel against the lowest, the newest or a certain release of what it requires."""
     framework = package.requirements[0].name
     pins = {"lowest": package.lowest, "newest": []}.get(releases, [f"{framework}=={releases}"])
-    session.install(*wheels(package), *pins, *dependency_group("test"))
+    session.install(*wheels(package), *pins, *package.beside(releases), *dependency_group("test"))
     # Measuring costs time, and tells the same of a package whatever it runs on: once is enough.
     is_measured = releases == "newest" and session.python == package.pythons[-1]
     coverage = [f"--cov={package.module}", "--cov-report=term-missing"] if is_measured else []
