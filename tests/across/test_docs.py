@@ -34,9 +34,10 @@ def documents() -> list[Path]:
     return [README, *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("packages/*/README.md"))]
 
 
-def test_the_main_example_shows_a_loop_that_ends() -> None:
+@pytest.mark.parametrize("name", ["openai_agents.py", "pydantic_ai.py"])
+def test_a_frameworks_example_shows_a_loop_that_ends(name: str) -> None:
     """Without the guard the budget is used up, with it the model answers."""
-    printed = example("openai_agents.py")
+    printed = example(name)
     without, with_guard = printed.split("WITH repeatguard")
     assert "there is no answer" in without
     assert "[repeatguard]" not in without

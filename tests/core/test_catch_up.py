@@ -107,7 +107,15 @@ def test_a_chain_at_its_start_has_a_checkpoint_too() -> None:
 
 @pytest.mark.rules("S2")
 @pytest.mark.parametrize(
-    "text", ["", "repeatguard-chain-1", "repeatguard-chain-2 3 none", "repeatguard-chain-1 3 zz", "x" * 5_000]
+    "text",
+    [
+        "",
+        "repeatguard-chain-1",
+        "repeatguard-chain-2 0 none",
+        "repeatguard-chain-1 3 none",
+        "repeatguard-chain-1 3 zz",
+        "x" * 5_000,
+    ],
 )
 def test_what_is_no_checkpoint_is_passed_over(text: str) -> None:
     """A forged one, or one of another version, costs no more than reading on."""

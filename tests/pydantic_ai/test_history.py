@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 from pydantic_ai import CallDeferred, ModelRequestNode, Tool, capture_run_messages
 from pydantic_ai.messages import (
     ModelMessage,
@@ -19,7 +21,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDenied
 from repeatguard_core import is_reminder
-from repeatguard_pydantic_ai import RepeatGuardConfig
+from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardConfig
 
 from tests.pydantic_ai.agents import agent, assert_prefixes, loop, marks_in, reminders_in, search
 from tests.pydantic_ai.driver import stored
@@ -80,6 +82,17 @@ async def test_what_a_reminder_looks_like_in_the_history(form: Any) -> None:
     assert (metadata["tool"], metadata["count"], metadata["threshold"]) == ("search", 2, 2)
     assert "q" not in json.dumps(metadata)
     assert "checkpoint" not in str(model.requests)
+
+
+async def test_the_documentation_finds_the_reminders() -> None:
+    """The function that it shows lists them all, also from JSON."""
+    page = (Path(__file__).parents[2] / "docs/pydantic-ai.md").read_text(encoding="utf-8")
+    (block,) = [token.content for token in MarkdownIt().parse(page) if "def reminders" in token.content]
+    names: dict[str, Any] = {}
+    exec(block, names)  # noqa: S102 - it is ours
+    result = await agent(ScriptedModel(*loop(4)), RepeatGuard(CONFIG)).run("go")
+    found = names["reminders"](stored(result.all_messages()))
+    assert [mark["count"] for mark in found] == [2, 4]
 
 
 @pytest.mark.rules("M6")

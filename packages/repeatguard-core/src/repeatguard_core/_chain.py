@@ -6,21 +6,17 @@ framework, a file, a clock or a word of what the model reads.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from repeatguard_core._calls import ComparedCall, NotedCall, ToolCall
+from repeatguard_core._checkpoint import read_checkpoint, write_checkpoint
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._reminder import Reminder, compose
 
 __all__ = ["TABLE", "Event", "RepeatChain"]
-
-#: What a checkpoint begins with; the number changes with what it says.
-_CHECKPOINT: Final = "repeatguard-chain-1"
-_CHECKPOINT_FORM: Final = re.compile(f"{_CHECKPOINT} (?P<count>[0-9]{{1,9}}) (?P<digest>none|[0-9a-f]{{64}})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +120,10 @@ class RepeatChain:
             if past is None:
                 break
             if isinstance(past, str):
-                noted = _read_checkpoint(past)
+                noted = read_checkpoint(past)
                 if noted is None:
                     continue
-                start = noted
+                start = State(*noted)
                 break
             batch = [ComparedCall(call) for call in reversed(past) if self.tracks(call.name)]
             seen += batch
@@ -144,8 +140,7 @@ class RepeatChain:
         Returns:
             A short text that holds the count, and the last call as nothing but a digest.
         """
-        call, count = self._state.call, self._state.count
-        return f"{_CHECKPOINT} {count} {call.digest}" if call else f"{_CHECKPOINT} 0 none"
+        return write_checkpoint(self._state.call, self._state.count)
 
     def tracks(self, tool_name: str) -> bool:
         """Tell whether calls of a tool count.
@@ -188,12 +183,3 @@ class RepeatChain:
             arguments=due.call.canonical,
             preview_chars=self._config.arguments_preview_chars,
         )
-
-
-def _read_checkpoint(text: str) -> State | None:
-    """Read a checkpoint, or give None if it is none or one of another version."""
-    match = _CHECKPOINT_FORM.fullmatch(text)
-    if match is None:
-        return None
-    count = int(match["count"])
-    return State(NotedCall(match["digest"]), count) if count else State(None, 0)
