@@ -113,6 +113,7 @@ def test_a_chain_at_its_start_has_a_checkpoint_too() -> None:
         "repeatguard-chain-1",
         "repeatguard-chain-2 0 none",
         "repeatguard-chain-1 3 none",
+        "repeatguard-chain-1 0 " + "0" * 64,
         "repeatguard-chain-1 3 zz",
         "x" * 5_000,
     ],
