@@ -144,6 +144,7 @@ async def test_an_agent_that_another_one_runs_has_a_count_of_its_own(form: Any, 
 @pytest.mark.rules("D12", "S3")
 async def test_many_runs_at_once(form: Any) -> None:
     """Runs that take turns on one guard and one agent all get their own reminders, and leave nothing behind."""
+    before = memories()
     guard = form(CONFIG)
     models = [ScriptedModel(*loop(4)) for _ in range(50)]
     guarded = agent(models[0], guard)
@@ -151,6 +152,10 @@ async def test_many_runs_at_once(form: Any) -> None:
     assert all(model.reminders == OF_FOUR_CALLS for model in models)
     assert all([mark["count"] for mark in marks_in(result.all_messages())] == [2, 4] for result in results)
     del results
+    assert [memory for memory in memories() if memory not in before] == []
+
+
+def memories() -> list[RunMemory]:
+    """List what is remembered of runs, in this test and in those before it."""
     gc.collect()
-    held = [each for each in gc.get_objects() if isinstance(each, RunMemory) and each._response is not None]
-    assert held == []
+    return [each for each in gc.get_objects() if isinstance(each, RunMemory) and each._response is not None]
