@@ -1,7 +1,8 @@
 """All checks of the repository: `nox` runs them, `nox -l` lists them.
 
-Packages are found by looking under packages/. For each, tests/ and docs/examples/ have a folder
-and a file of its name, without "repeatguard-" and with underscores.
+Packages are found by looking under packages/. For each, tests/ has a folder of its name, without
+"repeatguard-" and with underscores, and docs/examples/ a file of that name behind "try_", since a
+file by the name of a framework would be imported in its place.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def wheel(session: nox.Session) -> None:
         session.run("uv", "venv", "--quiet", "--clear", "--python", sys.executable, str(environment))
         session.run("uv", "pip", "install", "--quiet", "--python", str(python), *wheels(package))
         session.run(str(python), "-I", "-c", f"import {package.module}", external=True)
-        session.run(str(python), "-I", "-W", "error", f"docs/examples/{package.short}.py", external=True, silent=True)
+        session.run(str(python), "-W", "error", f"docs/examples/try_{package.short}.py", external=True, silent=True)
 
 
 @nox.session

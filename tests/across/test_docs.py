@@ -19,7 +19,7 @@ README = ROOT / "README.md"
 
 def example(name: str) -> str:
     """Run an example, and give back what it prints."""
-    command = [sys.executable, "-I", "-W", "error", str(ROOT / "docs/examples" / name)]
+    command = [sys.executable, "-W", "error", str(ROOT / "docs/examples" / name)]
     return subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8").stdout
 
 
@@ -34,7 +34,7 @@ def documents() -> list[Path]:
     return [README, *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("packages/*/README.md"))]
 
 
-@pytest.mark.parametrize("name", ["openai_agents.py", "pydantic_ai.py"])
+@pytest.mark.parametrize("name", ["try_openai_agents.py", "try_pydantic_ai.py"])
 def test_a_frameworks_example_shows_a_loop_that_ends(name: str) -> None:
     """Without the guard the budget is used up, with it the model answers."""
     printed = example(name)
@@ -48,12 +48,12 @@ def test_a_frameworks_example_shows_a_loop_that_ends(name: str) -> None:
 
 def test_the_examples_closing_line_is_quoted_in_the_readme() -> None:
     """The figure in the README is the one that the command prints."""
-    assert example("openai_agents.py").splitlines()[-1] in README.read_text(encoding="utf-8")
+    assert example("try_openai_agents.py").splitlines()[-1] in README.read_text(encoding="utf-8")
 
 
 def test_the_cores_example_reminds_at_the_third_spelling() -> None:
     """Three spellings of one call, with a bookkeeping call between them."""
-    assert "3 times in a row" in example("core.py")
+    assert "3 times in a row" in example("try_core.py")
 
 
 @pytest.mark.rules("M8")

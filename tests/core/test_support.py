@@ -133,6 +133,24 @@ def test_a_mapping_is_no_configuration() -> None:
         AdapterSupport(wrong)
 
 
+@pytest.mark.rules("C2")
+def test_what_is_no_configuration_is_not_shown_whole() -> None:
+    """It may be anything, with a key or a whole conversation in it."""
+
+    class Settings:
+        def __repr__(self) -> str:
+            return "a secret"
+
+    wrong: Any = Settings()
+    with pytest.raises(TypeError, match=r"not a .*Settings; ") as refused:
+        AdapterSupport(wrong)
+    assert "secret" not in str(refused.value)
+    wrong = ["x" * 1_000] * 1_000
+    with pytest.raises(TypeError) as refused:
+        AdapterSupport(wrong)
+    assert len(str(refused.value)) < 500
+
+
 @pytest.mark.rules("S2")
 @pytest.mark.parametrize("name", ["untracked", "on_reminder"])
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ async def test_the_documentation_finds_the_reminders() -> None:
     page = (Path(__file__).parents[2] / "docs/pydantic-ai.md").read_text(encoding="utf-8")
     (block,) = [token.content for token in MarkdownIt().parse(page) if "def reminders" in token.content]
     names: dict[str, Any] = {}
-    exec(block, names)  # noqa: S102 - it is ours
+    exec(compile(block, "docs", "exec", dont_inherit=True), names)  # noqa: S102 - it is ours
     result = await agent(ScriptedModel(*loop(4)), RepeatGuard(CONFIG)).run("go")
     found = names["reminders"](stored(result.all_messages()))
     assert [mark["count"] for mark in found] == [2, 4]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 from pydantic_ai import capabilities as capabilities_module
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
@@ -91,6 +93,21 @@ async def test_the_processor_counts_on_from_a_reminder_in_sight(is_first: bool) 
     cut = keeping(7)
     await agent(model, *([guard, cut] if is_first else [cut, guard])).run("go")
     assert told.counts == [3, 5, 8]
+
+
+@pytest.mark.rules("D11", "M1")
+async def test_the_documentations_way_to_cut_begins_with_a_response(form: Any) -> None:
+    """No result is left without its call, with a reminder in sight or without."""
+    page = (Path(__file__).parents[2] / "docs/pydantic-ai.md").read_text(encoding="utf-8")
+    (block,) = [token.content for token in MarkdownIt().parse(page) if "def keep_recent" in token.content]
+    names: dict[str, Any] = {}
+    exec(compile(block, "docs", "exec", dont_inherit=True), names)  # noqa: S102 - it is ours
+    model = ScriptedModel(*loop(9))
+    told = Told()
+    await agent(model, form(on_reminder=told.note), names["keep_recent"]).run("go")
+    assert told.counts == [3, 5, 8]
+    assert max(map(len, model.requests)) <= 9
+    assert all(request[1].startswith("call: ") for request in model.requests[1:])
 
 
 @pytest.mark.rules("D11")

@@ -11,7 +11,7 @@ from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardConfig, RepeatGuardP
 
 from tests.pydantic_ai.agents import agent, loop, search
 from tests.pydantic_ai.scripted_model import ScriptedModel
-from tests.pydantic_ai.wiring import HAS_PROCESSORS_ARGUMENT, ProcessHistory
+from tests.pydantic_ai.wiring import HAS_PROCESSORS_ARGUMENT, ProcessHistory, wired
 
 
 async def tell(reminder: object) -> None:
@@ -31,6 +31,17 @@ def test_what_is_no_setting_is_refused_at_once(form: Any, arguments: dict[str, A
     """With the value and the way out, before any run."""
     with pytest.raises(TypeError, match=wrong):
         form(**arguments)
+
+
+@pytest.mark.rules("C2")
+async def test_the_class_in_place_of_a_guard_is_refused_in_clear_words(form: Any) -> None:
+    """Nothing of the run is in the message, which may be logged."""
+    wiring: Any = wired(form) if form is RepeatGuardProcessor else {"capabilities": [form]}
+    with pytest.raises((TypeError, AttributeError)) as refused:
+        await Agent(ScriptedModel().model, deps_type=str, **wiring).run("go", deps="a secret")
+    assert "secret" not in str(refused.value)
+    if form is RepeatGuardProcessor or ProcessHistory is not None:
+        assert f"{form.__name__}(), and not the class" in str(refused.value)
 
 
 @pytest.mark.rules("C1", "C3")
@@ -57,6 +68,8 @@ async def test_an_agents_specification_may_name_the_capability() -> None:
     with pytest.raises(ValueError, match="did you mean thresholds"):
         RepeatGuard.from_spec(threshold=[3])
     assert RepeatGuard.from_spec().config == RepeatGuardConfig()
+    if "id" in RepeatGuard.__dataclass_fields__:
+        assert RepeatGuard.from_spec(thresholds=[2], id="guard") != RepeatGuard.from_spec(thresholds=[2])
 
 
 @pytest.mark.rules("S5")

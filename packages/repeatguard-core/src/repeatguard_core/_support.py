@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import reprlib
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -46,8 +47,9 @@ class AdapterSupport:
     ) -> None:
         if not isinstance(config, RepeatGuardConfig | None):
             msg = (
-                f"config must be a RepeatGuardConfig, not {config!r}; "
-                "RepeatGuardConfig.from_toml() loads one from a file, model_validate() makes one from a mapping"
+                f"config must be a RepeatGuardConfig, not {_shown(config)}; "
+                "write RepeatGuardConfig(thresholds=(3, 6)), RepeatGuardConfig.from_toml(path) for a file, "
+                "or RepeatGuardConfig.model_validate(mapping)"
             )
             raise TypeError(msg)
         _refuse_what_is_no_plain_function("untracked", untracked)
@@ -119,11 +121,17 @@ def _refuse_what_is_no_plain_function(name: str, function: object) -> None:
     if function is None:
         return
     if not callable(function):
-        msg = f"{name} must be a function, not {function!r}"
+        msg = f"{name} must be a function, not {_shown(function)}"
         raise TypeError(msg)
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
         msg = f"{name} must be a plain function, and {function!r} is async, so it would never be awaited"
         raise TypeError(msg)
+
+
+def _shown(value: object) -> str:
+    """Show a plain value in short; of any other no more than what it is, for it may hold what is nobody's business."""
+    plain = (str, int, float, bool, dict, list, tuple)
+    return reprlib.repr(value) if type(value) in plain else f"a {type(value).__qualname__}"
 
 
 def _refuse_awaitable(answer: object) -> None:

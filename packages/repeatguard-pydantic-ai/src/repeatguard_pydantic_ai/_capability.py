@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -48,6 +48,9 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
+        if isinstance(self.config, RunContext):  # the framework takes a class for a function that makes capabilities
+            msg = "capabilities= takes a guard, RepeatGuard(), and not the class RepeatGuard"
+            raise TypeError(msg)
         self._support = AdapterSupport(self.config, untracked=self.untracked, on_reminder=self.on_reminder)
         self._memory = RunMemory()
 
@@ -56,14 +59,17 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
         """Make the capability from an agent's specification in YAML or JSON.
 
         Args:
-            settings: What stands below the capability's name: the settings of `RepeatGuardConfig`.
+            settings: What stands below the capability's name: the settings of `RepeatGuardConfig`,
+                and what every capability of the framework has, such as ``id``.
 
         Raises:
             ValueError: A setting is wrong or unknown.
 
         Fulfils C3.
         """
-        return cls(RepeatGuardConfig.model_validate(settings))
+        of_every_capability = {each.name for each in fields(AbstractCapability)} & settings.keys()
+        common = {name: settings.pop(name) for name in of_every_capability}
+        return cls(RepeatGuardConfig.model_validate(settings), **common)
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> RepeatGuard[AgentDepsT]:  # noqa: ARG002 - the framework's
         """Give a run a memory of its own."""

@@ -41,6 +41,9 @@ class RepeatGuardProcessor:
         untracked: Callable[[str], bool] | None = None,
         on_reminder: Callable[[Reminder], None] | None = None,
     ) -> None:
+        if isinstance(config, RunContext | list):  # the framework has called the class in place of an object
+            msg = "a history processor is a guard, RepeatGuardProcessor(), and not the class RepeatGuardProcessor"
+            raise TypeError(msg)
         self._support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
 
     async def __call__(self, ctx: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:

@@ -4,7 +4,7 @@ By default a scripted model plays the one that is stuck, so no key is needed and
 same. To see a real model in its place, install the framework's extra for its provider, set the
 provider's key and name the model:
 
-    OPENAI_API_KEY=... REPEATGUARD_MODEL=openai:gpt-4.1-mini python pydantic_ai.py
+    OPENAI_API_KEY=... REPEATGUARD_MODEL=openai:gpt-4.1-mini python try_pydantic_ai.py
 """
 
 from __future__ import annotations

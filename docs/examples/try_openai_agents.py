@@ -3,7 +3,7 @@
 By default a scripted model plays the one that is stuck, so no key is needed and every run is the
 same. To see a real model in its place, set OPENAI_API_KEY and name the model:
 
-    OPENAI_API_KEY=... REPEATGUARD_MODEL=gpt-4.1-mini python openai_agents.py
+    OPENAI_API_KEY=... REPEATGUARD_MODEL=gpt-4.1-mini python try_openai_agents.py
 """
 
 from __future__ import annotations
