@@ -78,6 +78,12 @@ class Package:
         return list(self.settings.get("beside", {}).get(releases, []))
 
     @property
+    def test_requirements(self) -> list[str]:
+        """What its tests need beside what all tests need: its own dependency group "test"."""
+        groups = nox.project.load_toml(self.folder / "pyproject.toml").get("dependency-groups", {})
+        return list(groups.get("test", []))
+
+    @property
     def lowest(self) -> list[str]:
         """Pins of what it requires, to the lowest versions that it accepts."""
         pins: list[str] = []
@@ -89,6 +95,7 @@ class Package:
 
 
 PACKAGES = [Package(file.parent) for file in sorted(ROOT.glob("packages/*/pyproject.toml"))]
+ALL_TEST_REQUIREMENTS = [requirement for package in PACKAGES for requirement in package.test_requirements]
 MATRIX = [
     nox.param(python, package, releases, id=f"{package.short}-{releases}-{python}")
     for package in PACKAGES
@@ -107,7 +114,8 @@ def tests(session: nox.Session, package: Package, releases: str) -> None:
     """Test a package's wheel against the lowest, the newest or a certain release of what it requires."""
     framework = package.requirements[0].name
     pins = {"lowest": package.lowest, "newest": []}.get(releases, [f"{framework}=={releases}"])
-    session.install(*wheels(package), *pins, *package.beside(releases), *dependency_group("test"))
+    extra = [*package.beside(releases), *package.test_requirements]
+    session.install(*wheels(package), *pins, *extra, *dependency_group("test"))
     # Measuring costs time, and tells the same of a package whatever it runs on: once is enough.
     is_measured = releases == "newest" and session.python == package.pythons[-1]
     coverage = [f"--cov={package.module}", "--cov-report=term-missing"] if is_measured else []
@@ -124,7 +132,7 @@ def wire(session: nox.Session) -> None:
 @nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
     """Play many random scripts on every adapter: REPEATGUARD_EXAMPLES (1000) of each kind, --hypothesis-seed=N."""
-    session.install(*wheels(*PACKAGES), *dependency_group("test"))
+    session.install(*wheels(*PACKAGES), *dependency_group("test"), *ALL_TEST_REQUIREMENTS)
     session.env["REPEATGUARD_EXAMPLES"] = os.environ.get("REPEATGUARD_EXAMPLES", "1000")
     folders = [f"tests/{package.short}" for package in PACKAGES]
     session.run("pytest", *IN_PARALLEL, *folders, "-k", "test_random_scripts", *session.posargs)
@@ -156,7 +164,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def typing(session: nox.Session) -> None:
     """Check types, as strictly as two checkers can."""
-    session.install(*wheels(*PACKAGES), *dependency_group("typing"))
+    session.install(*wheels(*PACKAGES), *dependency_group("typing"), *ALL_TEST_REQUIREMENTS)
     folders = [str(package.folder / "src" / package.module) for package in PACKAGES]
     for folder in [*folders, "tests", "docs/examples", "noxfile.py"]:
         session.run("mypy", folder)

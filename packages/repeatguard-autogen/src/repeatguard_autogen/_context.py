@@ -1,0 +1,196 @@
+"""The guard round an agent's model context."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from autogen_core import Component
+from autogen_core.model_context import ChatCompletionContext, ChatCompletionContextState
+from autogen_core.models import AssistantMessage, LLMMessage
+from pydantic import ValidationError
+from repeatguard_core import Reminder
+
+from repeatguard_autogen._conversation import Conversation
+from repeatguard_autogen._guard import Guard, GuardedConfig, as_message
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["GuardedContext", "is_taken_care_of"]
+
+#: The last message of the request that a guarded context has put together last, in this task.
+_LAST_OF_REQUEST: ContextVar[weakref.ref[Any] | None] = ContextVar("_LAST_OF_REQUEST", default=None)
+
+
+class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
+    """A model context that tells the model when it repeats the same tool call.
+
+    It is made by `RepeatGuardHandler.context` and `RepeatGuardHandler.attach`. All messages are
+    kept by the context that it wraps, reminders included. What it knows beside them is worked out
+    from them, and only a short cut: it spares reading them all at every request, and goes on
+    counting where the wrapped context no longer has them.
+
+    Args:
+        inner: The context that it wraps.
+        guard: What is common to all wirings of one guard.
+
+    Fulfils D11, D12, M1, M5, M6, S2, S4, S5 and S6.
+    """
+
+    component_config_schema = GuardedConfig
+    component_provider_override = "repeatguard_autogen.GuardedContext"
+
+    def __init__(self, inner: ChatCompletionContext, guard: Guard) -> None:
+        # The base class would keep messages of its own.
+        self._inner = inner
+        self._guard = guard
+        self._agents: frozenset[str] = frozenset()
+        self._humans: frozenset[str] = frozenset()
+        self._handoffs: frozenset[str] | None = None
+        self._conversation: Conversation | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        # Only called for what this class does not have: a context of the user's may have more methods.
+        if name == "_inner":
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    @property
+    def guard(self) -> Guard:
+        """The guard that it belongs to."""
+        return self._guard
+
+    @property
+    def inner(self) -> ChatCompletionContext:
+        """The context that it wraps."""
+        return self._inner
+
+    def learn(
+        self, *, agents: Collection[str], humans: Collection[str] = (), handoffs: Collection[str] | None = None
+    ) -> None:
+        """Take note of who is who in the agent's conversation.
+
+        Args:
+            agents: Names of the agents that it may hear from, whose words are no new material.
+            humans: Names that speak for a human, even if there are agents of that name.
+            handoffs: Names of the agent's handoff tools; None if they are not known.
+        """
+        known = (self._peers, self._handoffs)
+        self._agents |= frozenset(agents)
+        self._humans |= frozenset(humans)
+        self._handoffs = self._handoffs if handoffs is None else frozenset(handoffs)
+        if known != (self._peers, self._handoffs):
+            self._conversation = None
+
+    async def add_message(self, message: LLMMessage) -> None:
+        """Add a message, behind the reminder that belongs before it.
+
+        Args:
+            message: The message.
+
+        Raises:
+            Exception: What the wrapped context raises.
+        """
+        with self._guard.support.failing_open("a reminder"):
+            await self._read(message)
+        try:
+            await self._inner.add_message(message)
+        except BaseException:
+            self._conversation = None
+            raise
+
+    async def get_messages(self) -> list[LLMMessage]:
+        """Give the messages for the next request, with the reminder that is due.
+
+        Returns:
+            The messages, as the wrapped context gives them.
+
+        Raises:
+            Exception: What the wrapped context raises.
+        """
+        with self._guard.support.failing_open("a reminder"):
+            await self._read(None)
+        messages = await self._inner.get_messages()
+        with self._guard.support.failing_open("a mark"):
+            _LAST_OF_REQUEST.set(weakref.ref(messages[-1]) if messages else None)
+        return messages
+
+    async def clear(self) -> None:
+        """Clear the context; counting starts anew."""
+        self._conversation = None
+        await self._inner.clear()
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """Give the wrapped context's state, which has everything."""
+        return await self._inner.save_state()
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Load a state, saved with a guard or without one.
+
+        Args:
+            state: What `save_state` has given.
+        """
+        self._conversation = None
+        await self._inner.load_state(state)
+
+    @property
+    def _peers(self) -> frozenset[str]:
+        return self._agents - self._humans - self._guard.human_sources
+
+    async def _read(self, message: LLMMessage | None) -> None:
+        """Read the next message, or that a request follows, and add the reminder that belongs before it."""
+        conversation = self._conversation or await self._derived()
+        self._conversation = None  # in case of a fault it is made anew, next time
+        reminder = conversation.take_due() if message is None else _before(message, conversation)
+        if reminder is not None:
+            await self._inner.add_message(as_message(reminder))
+            self._guard.support.announce(reminder)
+        self._conversation = conversation
+
+    async def _derived(self) -> Conversation:
+        """Read the whole conversation, as the wrapped context has it."""
+        conversation = self._guard.new_conversation(agents=self._peers, handoffs=self._handoffs)
+        for message in await self._stored():
+            conversation.read(message)
+        return conversation
+
+    async def _stored(self) -> Sequence[LLMMessage]:
+        """Give all messages that the wrapped context has, also those that it no longer shows."""
+        state = await self._inner.save_state()
+        with suppress(ValidationError):  # a context of the user's may have a state of its own kind
+            if "messages" in state:
+                return ChatCompletionContextState.model_validate(state).messages
+        return await self._inner.get_messages()
+
+    def _to_config(self) -> GuardedConfig:
+        return self._guard.to_config(self._inner.dump_component())
+
+    @classmethod
+    def _from_config(cls, config: GuardedConfig) -> Self:
+        return cls(ChatCompletionContext.load_component(config.inner), Guard.from_config(config))
+
+
+def _before(message: LLMMessage, conversation: Conversation) -> Reminder | None:
+    """Read the next message, and give the reminder that belongs before it, unless it is too late for that."""
+    caller = conversation.caller
+    reminder = conversation.read(message)
+    # A response answers a request that has been sent: what was not in that one must not be put before it now.
+    is_response = isinstance(message, AssistantMessage) and message.source == caller
+    return None if is_response else reminder
+
+
+def is_taken_care_of(messages: Sequence[LLMMessage]) -> bool:
+    """Tell whether a request was put together by a guarded context.
+
+    Args:
+        messages: The request.
+
+    Returns:
+        True if it ends with the message that such a context has given last, in this task.
+    """
+    last = _LAST_OF_REQUEST.get()
+    return last is not None and bool(messages) and messages[-1] is last()

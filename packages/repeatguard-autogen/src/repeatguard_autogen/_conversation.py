@@ -1,0 +1,158 @@
+"""Reading a conversation, message by message: where does a reminder belong?
+
+What a `Conversation` knows is a pure function of the messages that it has read. It may be dropped
+at any time and made anew from the same messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from autogen_core import FunctionCall
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
+from repeatguard_core import Reminder, RepeatChain, ToolCall, canonical_arguments, is_reminder
+
+__all__ = ["Conversation"]
+
+#: How AutoGen names the tool of a handoff that has no name of its own.
+_HANDOFF_PREFIX: Final = "transfer_to_"
+_NO_ARGUMENTS: Final = canonical_arguments(None)
+
+
+class Batch:
+    """The calls of one response, and what has been answered to them so far."""
+
+    def __init__(self, caller: str, calls: list[FunctionCall]) -> None:
+        self.caller = caller
+        self.calls = calls
+        self._results: dict[str, FunctionExecutionResult] = {}
+        self._missing = len(calls)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether every call has its result."""
+        return self._missing <= 0 and all(call.id in self._results for call in self.calls)
+
+    def answer(self, results: list[FunctionExecutionResult]) -> None:
+        """Take in results."""
+        self._missing -= len(results)  # some models give no ids
+        self._results.update((result.call_id, result) for result in results)
+
+    def has_failed(self, call: FunctionCall) -> bool:
+        """Tell whether a call was answered with an error, or not at all."""
+        result = self._results.get(call.id)
+        return result is None or bool(result.is_error)
+
+
+class Conversation:
+    """What has been read of a conversation: enough to tell whether a reminder belongs at its end.
+
+    Each agent whose calls are in it has a chain of its own: agents may share a context, and with a
+    handoff AutoGen copies the calls of the agent that hands over.
+
+    Args:
+        new_chain: Makes a chain.
+        agents: Names of agents, whose words are no new material.
+        handoffs: Names of the handoff tools; None to go by AutoGen's own way of naming them.
+
+    Attributes:
+        caller: Whose calls and results stand at the end; None if there are none.
+
+    Fulfils D1, D6, D8 to D12, M1, M6 and S4.
+    """
+
+    def __init__(
+        self, new_chain: Callable[[], RepeatChain], agents: AbstractSet[str], handoffs: AbstractSet[str] | None
+    ) -> None:
+        self._agents = agents
+        self._handoffs = handoffs
+        self._new_chain = new_chain
+        self._chains: dict[str, RepeatChain] = {}
+        self._batch: Batch | None = None
+        self._due: Reminder | None = None
+        self.caller: str | None = None
+        self._instructions: str | None = None
+
+    def take_due(self) -> Reminder | None:
+        """Hand over the reminder that belongs at the end, because a request follows.
+
+        Returns:
+            The reminder, the first time; None if there is none, or results are still missing.
+        """
+        due, self._due = self._due, None
+        return due
+
+    def read(self, message: LLMMessage) -> Reminder | None:
+        """Read the next message.
+
+        Args:
+            message: It follows the messages that were read before.
+
+        Returns:
+            The reminder that belongs before it and is not there, or None.
+
+        Raises:
+            Exception: Whatever the configuration raises. What was read is then of no use any more.
+        """
+        if isinstance(message, FunctionExecutionResultMessage):
+            self._read_results(message)
+            return None
+        self._close()
+        due = self.take_due()
+        caller, self.caller = self.caller, None
+        if isinstance(message, AssistantMessage):
+            if isinstance(message.content, list):
+                self._batch = Batch(message.source, message.content)
+            return due
+        if _is_ours(message):
+            return None
+        # An agent's own words never come back to it as a user's: what it would follow is a handoff's copy.
+        if isinstance(message, UserMessage) and message.source == caller:
+            return None
+        if self._is_material(message):
+            self._chains.clear()
+        return due
+
+    def _read_results(self, message: FunctionExecutionResultMessage) -> None:
+        if self._batch is not None:
+            self._batch.answer(message.content)
+            if self._batch.is_answered:
+                self._close()
+
+    def _close(self) -> None:
+        """Count the calls of the last batch. What has no results is never reminded of."""
+        batch, self._batch = self._batch, None
+        if batch is None:
+            return
+        handoffs = [call for call in batch.calls if self._hands_over(call, batch)]
+        calls = [ToolCall(call.name, call.arguments) for call in batch.calls if call not in handoffs]
+        reminder = self._chains.setdefault(batch.caller, self._new_chain()).observe(calls)
+        self._due = reminder if batch.is_answered and not handoffs else None
+        self.caller = batch.caller
+
+    def _hands_over(self, call: FunctionCall, batch: Batch) -> bool:
+        if batch.has_failed(call):
+            return False
+        if self._handoffs is not None:
+            return call.name in self._handoffs
+        return call.name.startswith(_HANDOFF_PREFIX) and canonical_arguments(call.arguments) == _NO_ARGUMENTS
+
+    def _is_material(self, message: UserMessage | SystemMessage) -> bool:
+        if isinstance(message, UserMessage):
+            return message.source not in self._agents
+        # A memory adds what it knows at every turn, and is news only when it knows something else.
+        earlier, self._instructions = self._instructions, message.content
+        return message.content != earlier
+
+
+def _is_ours(message: LLMMessage) -> bool:
+    return isinstance(message, UserMessage) and isinstance(message.content, str) and is_reminder(message.content)

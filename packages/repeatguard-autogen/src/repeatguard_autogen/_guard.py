@@ -1,0 +1,113 @@
+"""What all wirings of one guard have in common."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Final
+
+from autogen_core import ComponentModel
+from autogen_core.models import UserMessage
+from pydantic import BaseModel
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
+
+from repeatguard_autogen._conversation import Conversation
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Guard", "GuardedConfig", "as_message"]
+
+_LOGGER: Final = logging.getLogger("repeatguard")
+
+#: Whom a reminder is from. Clients send it as the message's name, so it may hold letters, digits, _ and - only.
+_SOURCE: Final = "repeatguard"
+
+
+class GuardedConfig(BaseModel):
+    """What a guarded context or client is made from when it is loaded as a component.
+
+    Attributes:
+        inner: What it wraps.
+        settings: Thresholds and tools.
+        human_sources: Whose words are always new material.
+    """
+
+    inner: ComponentModel
+    settings: RepeatGuardConfig
+    human_sources: list[str]
+
+
+class Guard:
+    """Settings, and nothing of any conversation, so that one guard serves any number of agents.
+
+    Args:
+        config: Thresholds and tools; left out, the defaults.
+        untracked: Names bookkeeping tools.
+        on_reminder: Called with each new reminder.
+        human_sources: Whose words are always new material.
+
+    Raises:
+        TypeError: One of them is not what it should be.
+    """
+
+    def __init__(
+        self,
+        config: RepeatGuardConfig | None = None,
+        *,
+        untracked: Callable[[str], bool] | None = None,
+        on_reminder: Callable[[Reminder], None] | None = None,
+        human_sources: Collection[str] = ("user",),
+    ) -> None:
+        is_collection = isinstance(human_sources, Collection) and not isinstance(human_sources, str)
+        if not is_collection or not all(isinstance(source, str) for source in human_sources):
+            msg = f"human_sources must be a collection of names such as ('user',), not {human_sources!r}"
+            raise TypeError(msg)
+        self.support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
+        self.human_sources = frozenset(human_sources)
+        self._has_functions = untracked is not None or on_reminder is not None
+
+    def new_conversation(
+        self, *, agents: AbstractSet[str] = frozenset(), handoffs: AbstractSet[str] | None = None
+    ) -> Conversation:
+        """Make what reads a conversation from its start.
+
+        Args:
+            agents: Names of agents, whose words are no new material.
+            handoffs: Names of the handoff tools; None if they are not known.
+
+        Returns:
+            A conversation of which nothing has been read.
+        """
+        return Conversation(self.support.new_chain, agents, handoffs)
+
+    def to_config(self, inner: ComponentModel) -> GuardedConfig:
+        """Put the settings into what is dumped with a component.
+
+        Args:
+            inner: What the component wraps.
+
+        Returns:
+            Everything but the functions, which cannot be dumped; a warning is logged if there are any.
+        """
+        if self._has_functions:
+            _LOGGER.warning("untracked and on_reminder are functions and cannot be dumped; they are left out")
+        return GuardedConfig(inner=inner, settings=self.support.config, human_sources=sorted(self.human_sources))
+
+    @classmethod
+    def from_config(cls, config: GuardedConfig) -> Self:
+        """Make a guard with the settings that were dumped with a component.
+
+        Args:
+            config: What `to_config` has given.
+
+        Returns:
+            A guard of its own.
+        """
+        return cls(config.settings, human_sources=config.human_sources)
+
+
+def as_message(reminder: Reminder) -> UserMessage:
+    """Put a reminder into the message that the model gets."""
+    return UserMessage(content=reminder.text, source=_SOURCE)

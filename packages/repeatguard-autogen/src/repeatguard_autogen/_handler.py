@@ -1,0 +1,185 @@
+"""The guard as users wire it: one object for every way of running agents."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Collection
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from autogen_agentchat.base import ChatAgent, Team
+from autogen_agentchat.messages import UserInputRequestedEvent
+from autogen_core import AgentRuntime, DefaultInterventionHandler, MessageContext, SingleThreadedAgentRuntime
+from autogen_core.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from autogen_core.models import ChatCompletionClient
+from repeatguard_core import Reminder, RepeatGuardConfig
+
+from repeatguard_autogen._client import GuardedClient
+from repeatguard_autogen._context import GuardedContext
+from repeatguard_autogen._guard import Guard
+from repeatguard_autogen._private import calling_runtime, is_request_to_speak, speaker_and_names
+from repeatguard_autogen._wiring import guard_all_in, layer_of
+
+__all__ = ["RepeatGuardHandler"]
+
+
+class RepeatGuardHandler(DefaultInterventionHandler):
+    """Tells the model when it repeats the same tool call, whichever way the agents are run.
+
+    One object may serve any number of agents, teams, runtimes and threads. It can be wired in
+    several ways at once; each reminder is still given once.
+
+    - `runtime` for teams; the object is also an intervention handler for a runtime of your own.
+    - `context` for an agent that is about to be made.
+    - `attach` for agents and teams that exist already.
+    - `client` for loops that keep their messages to themselves, such as ``tool_agent_caller_loop``.
+
+    Args:
+        config: Thresholds and tools; left out, the defaults.
+        untracked: Tells from a tool's name whether the tool is mere bookkeeping, to be passed
+            over like an excluded one. It must always answer the same for the same name.
+        on_reminder: Called with each new reminder, when it is put before the model.
+        human_sources: The sources of messages that a human speaks under, which are always new
+            material. Those of user proxies are found out.
+
+    Raises:
+        TypeError: ``config`` is no configuration, a function is none or is async, or
+            ``human_sources`` is no collection of names.
+
+    Fulfils D12, M6, S1, S2, S3, S5 and S6.
+    """
+
+    def __init__(
+        self,
+        config: RepeatGuardConfig | None = None,
+        *,
+        untracked: Callable[[str], bool] | None = None,
+        on_reminder: Callable[[Reminder], None] | None = None,
+        human_sources: Collection[str] = ("user",),
+    ) -> None:
+        self._guard = Guard(config, untracked=untracked, on_reminder=on_reminder, human_sources=human_sources)
+        # Who has asked for a human's words, so that these can be told from an agent's.
+        self._proxies: WeakKeyDictionary[AgentRuntime, set[str]] = WeakKeyDictionary()
+
+    def runtime(self) -> SingleThreadedAgentRuntime:
+        """Make a runtime for teams. Whoever speaks on it is guarded before its turn.
+
+        Returns:
+            A runtime to pass to a team as ``runtime=``. As with every such runtime, start it
+            before the team runs, and stop it afterwards.
+        """
+        bound = _BoundHandler(self)
+        runtime = SingleThreadedAgentRuntime(intervention_handlers=[bound])
+        bound.find_runtime = weakref.ref(runtime)
+        return runtime
+
+    def context(self, inner: ChatCompletionContext | None = None) -> ChatCompletionContext:
+        """Make a guarded model context, for an agent's ``model_context=``.
+
+        Args:
+            inner: The context to wrap; left out, one that keeps and shows everything.
+
+        Returns:
+            The guarded context. One that this guard has made already is given back as it is.
+
+        Raises:
+            TypeError: ``inner`` is no model context.
+        """
+        inner = UnboundedChatCompletionContext() if inner is None else inner
+        if not isinstance(inner, ChatCompletionContext):
+            msg = f"inner must be a model context, not {inner!r}; agents and teams go to attach()"
+            raise TypeError(msg)
+        return GuardedContext(inner, self._guard) if layer_of(inner, self._guard) is None else inner
+
+    def attach(self, agent_or_team: ChatAgent | Team) -> None:
+        """Guard an agent, or all agents of a team, from their next turn on.
+
+        Teams and agents inside are guarded as well: nested teams, wrapped agents, and agents that
+        are used as tools. Doing it again changes nothing.
+
+        Args:
+            agent_or_team: What exists already.
+
+        Raises:
+            TypeError: It is neither an agent nor a team, or there is no model context in it.
+        """
+        if not isinstance(agent_or_team, ChatAgent | Team):
+            msg = f"attach() takes an agent or a team, not {agent_or_team!r}; model contexts go to context()"
+            raise TypeError(msg)
+        if not guard_all_in(agent_or_team, self._guard):
+            msg = (
+                f"{agent_or_team.name} has no model context that could be guarded; "
+                "if it has a model client, give it guard.client(client)"
+            )
+            raise TypeError(msg)
+
+    def client(self, inner: ChatCompletionClient) -> ChatCompletionClient:
+        """Make a guarded model client, for loops that keep their messages to themselves.
+
+        Args:
+            inner: The client to wrap.
+
+        Returns:
+            The guarded client. One that this guard has made already is given back as it is.
+
+        Raises:
+            TypeError: ``inner`` is no model client.
+        """
+        if not isinstance(inner, ChatCompletionClient):
+            msg = f"inner must be a model client, not {inner!r}"
+            raise TypeError(msg)
+        if isinstance(inner, GuardedClient) and inner.guard is self._guard:
+            return inner
+        return GuardedClient(inner, self._guard)
+
+    async def on_publish(self, message: Any, *, message_context: MessageContext) -> Any:
+        """See to it that an agent is guarded before its turn.
+
+        Args:
+            message: What is about to be delivered.
+            message_context: What came with it.
+
+        Returns:
+            The message as it was.
+        """
+        await self.before_delivery(message, message_context, calling_runtime)
+        return message
+
+    async def before_delivery(
+        self, message: Any, context: MessageContext, find_runtime: Callable[[], AgentRuntime | None]
+    ) -> None:
+        """Guard the agent that a message asks for its turn, if it does.
+
+        Args:
+            message: What is about to be delivered.
+            context: What came with it.
+            find_runtime: Finds the runtime that it was published on.
+        """
+        with self._guard.support.failing_open("the guard of an agent on a runtime"):
+            event = getattr(message, "message", None)
+            if isinstance(event, UserInputRequestedEvent):
+                self._proxies.setdefault(_found(find_runtime()), set()).add(event.source)
+            elif is_request_to_speak(message):
+                runtime = _found(find_runtime())
+                speaker, names = await speaker_and_names(runtime, context)
+                guard_all_in(speaker, self._guard, agents=names, humans=frozenset(self._proxies.get(runtime, ())))
+
+
+def _found(runtime: AgentRuntime | None) -> AgentRuntime:
+    if runtime is None:
+        msg = "it cannot be found out which runtime this is; use guard.runtime() or guard.attach(team)"
+        raise LookupError(msg)
+    return runtime
+
+
+class _BoundHandler(DefaultInterventionHandler):
+    """A guard's handler that knows its runtime."""
+
+    find_runtime: Callable[[], AgentRuntime | None]
+
+    def __init__(self, handler: RepeatGuardHandler) -> None:
+        self._handler = handler
+
+    async def on_publish(self, message: Any, *, message_context: MessageContext) -> Any:
+        await self._handler.before_delivery(message, message_context, self.find_runtime)
+        return message

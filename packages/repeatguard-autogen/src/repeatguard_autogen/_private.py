@@ -1,0 +1,123 @@
+"""What AutoGen has no public name for. Nothing else in this package uses a private one.
+
+`PRIVATE_NAMES` says what each is needed for; a test looks each of them up in the real classes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from types import FrameType
+from typing import Any, Final
+
+from autogen_agentchat.base import ChatAgent, Team
+from autogen_core import AgentId, AgentRuntime, ComponentBase, MessageContext, SingleThreadedAgentRuntime
+from autogen_core.model_context import ChatCompletionContext
+
+__all__ = [
+    "PRIVATE_NAMES",
+    "calling_runtime",
+    "handoffs_of",
+    "inside",
+    "is_request_to_speak",
+    "model_context_of",
+    "names_in",
+    "replace_model_context",
+    "speaker_and_names",
+]
+
+PRIVATE_NAMES: Final[Mapping[str, str]] = {
+    "_model_context": "an agent's model context can be read by a public name, but not replaced",
+    "_handoffs": "only the agent knows which of its tools are handoffs",
+    "_participants": "a team does not show its members",
+    "_group_chat_manager_name": "a team does not show the name that its manager speaks under",
+    "_team": "a SocietyOfMindAgent does not show its team",
+    "_wrapped_agent": "a MessageFilterAgent does not show its agent",
+    "_workbench": "an agent does not show its tools, some of which may be agents",
+    "_tools": "a workbench shows its tools' schemas, but not the tools",
+    "_task_runner": "an AgentTool or TeamTool does not show its agent or team",
+    "_agent": "the container that stands for an agent in a runtime does not show the agent",
+    "_participant_names": "a team's manager does not show whom it manages",
+    "_name": "nor the name that it speaks under",
+}
+#: Where agents, teams and what may hold them are kept.
+_HOLDERS: Final = ("_participants", "_team", "_wrapped_agent", "_workbench", "_tools", "_task_runner")
+#: The type of the message that asks an agent for its turn; its module is private.
+_REQUEST_TO_SPEAK: Final = "GroupChatRequestPublish"
+
+
+def model_context_of(agent: object) -> ChatCompletionContext | None:
+    """Give an agent's model context; None if it has none."""
+    context = getattr(agent, "_model_context", None)
+    return context if isinstance(context, ChatCompletionContext) else None
+
+
+def replace_model_context(agent: Any, context: ChatCompletionContext) -> None:
+    """Give an agent another model context, which it uses from its next turn on."""
+    agent._model_context = context  # noqa: SLF001 - see PRIVATE_NAMES
+
+
+def handoffs_of(agent: object) -> Collection[str] | None:
+    """Give the names of an agent's handoff tools; None if it does not say."""
+    handoffs = getattr(agent, "_handoffs", None)
+    return handoffs.keys() if isinstance(handoffs, Mapping) else None
+
+
+def inside(holder: object) -> Iterator[object]:
+    """List the agents and teams, workbenches and tools that are held by one of them."""
+    for name in _HOLDERS:
+        held = getattr(holder, name, None)
+        for each in held if isinstance(held, list | tuple) else [held]:
+            if isinstance(each, ComponentBase):
+                yield each
+
+
+def names_in(team: Team) -> frozenset[str]:
+    """Give the names that are heard in a team: its members' and its manager's."""
+    members = [member.name for member in inside(team) if isinstance(member, ChatAgent | Team)]
+    manager = getattr(team, "_group_chat_manager_name", None)
+    return frozenset([*members, manager] if isinstance(manager, str) else members)
+
+
+def is_request_to_speak(message: object) -> bool:
+    """Tell whether a message asks a member of a team for its turn."""
+    return type(message).__name__ == _REQUEST_TO_SPEAK
+
+
+async def speaker_and_names(runtime: AgentRuntime, request: MessageContext) -> tuple[object, frozenset[str]]:
+    """Find out whom a request to speak goes to.
+
+    Args:
+        runtime: The runtime that the request was published on.
+        request: What came with it.
+
+    Returns:
+        The agent or team, and the names that are heard in its team.
+
+    Raises:
+        LookupError: The runtime does not know the member.
+        AttributeError: AutoGen has changed one of the private names.
+    """
+    assert request.topic_id is not None
+    assert request.sender is not None
+    member: Any = await runtime.try_get_underlying_agent_instance(
+        AgentId(request.topic_id.type, request.topic_id.source)
+    )
+    manager: Any = await runtime.try_get_underlying_agent_instance(request.sender)
+    names = frozenset([manager._name, *manager._participant_names])  # noqa: SLF001 - see PRIVATE_NAMES
+    return member._agent, names  # noqa: SLF001 - see PRIVATE_NAMES
+
+
+def calling_runtime() -> SingleThreadedAgentRuntime | None:
+    """Find the runtime that is calling a handler, which AutoGen gives a handler no way to ask for.
+
+    Returns:
+        The runtime whose method is the nearest among the callers; None if there is none.
+    """
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe() is the same, and may be None
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, SingleThreadedAgentRuntime):
+            return caller
+        frame = frame.f_back
+    return None

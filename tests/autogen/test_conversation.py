@@ -1,0 +1,152 @@
+"""What is remembered of a conversation is what can be read from it: tested at random."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from autogen_core.model_context import BufferedChatCompletionContext
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from repeatguard_autogen import GuardedContext, RepeatGuardConfig, RepeatGuardHandler
+from repeatguard_core.testing import AdapterContract
+
+from tests.autogen.driver import AcrossTurnsDriver, _AcrossTurns
+from tests.autogen.scripted_client import assert_append_only, call, words
+
+#: What may happen in a conversation: what is added, or a request.
+Happening = Any
+REQUEST = "request"
+
+
+def batches(source: str) -> st.SearchStrategy[list[LLMMessage]]:
+    """Make calls and what is answered to them: in one message, one by one, or not at all."""
+    names = st.lists(st.sampled_from(["look", "look", "note", "transfer_to_b"]), min_size=1, max_size=3)
+
+    def build(drawn: list[str], way: str, *, failed: bool) -> list[LLMMessage]:
+        calls = [call(name) for name in drawn]
+        results = [FunctionExecutionResult(content="", name=c.name, call_id=c.id, is_error=failed) for c in calls]
+        answers = {"whole": [results], "one by one": [[each] for each in results], "partly": [results[1:]], "not": []}
+        messages = [FunctionExecutionResultMessage(content=each) for each in answers[way] if each]
+        return [AssistantMessage(content=calls, source=source), *messages]
+
+    ways = st.sampled_from(["whole", "whole", "whole", "one by one", "partly", "not"])
+    return st.builds(build, names, ways, failed=st.booleans())
+
+
+def happenings() -> st.SearchStrategy[list[Happening]]:
+    """Make conversations."""
+    said = st.sampled_from(["user", "a", "b", "somebody"]).map(lambda s: [UserMessage(content="hm", source=s)])
+    memory = st.sampled_from(["it rains", "it snows"]).map(lambda text: [SystemMessage(content=text)])
+    answer = st.just([AssistantMessage(content="well", source="a")])
+    request = st.just([REQUEST])
+    one = st.one_of(batches("a"), batches("a"), batches("a"), batches("b"), said, memory, answer, request, request)
+    return st.lists(one, max_size=12).map(lambda drawn: [each for part in drawn for each in part])
+
+
+async def converse(context: GuardedContext, happening: list[Happening], *, forgets: bool) -> list[list[LLMMessage]]:
+    """Let it all happen, and give back the requests."""
+    context.learn(agents={"a", "b"})
+    requests = []
+    for each in happening:
+        if forgets:
+            context._conversation = None
+        if each is REQUEST:
+            requests.append(list(await context.get_messages()))
+        else:
+            await context.add_message(each)
+    return requests
+
+
+def new_context(inner: Any = None) -> GuardedContext:
+    """Make a context that reminds early."""
+    context = RepeatGuardHandler(RepeatGuardConfig(thresholds=(2, 3), exclude=("note",))).context(inner)
+    assert isinstance(context, GuardedContext)
+    return context
+
+
+@pytest.mark.rules("D1", "D11", "D12", "M1", "M5", "M6")
+@settings(max_examples=300)
+@given(happenings())
+def test_what_is_remembered_is_what_can_be_read(happening: list[Happening]) -> None:
+    """Made anew from the messages at every step, the requests are the same; they only grow; places are right."""
+    remembered = asyncio.run(converse(new_context(), happening, forgets=False))
+    derived = asyncio.run(converse(new_context(), happening, forgets=True))
+    assert derived == remembered
+    assert_append_only(remembered)
+    for request in remembered:
+        check_places(request)
+
+
+@pytest.mark.rules("D11")
+@settings(max_examples=100)
+@given(happenings())
+def test_what_is_out_of_sight_counts_all_the_same(happening: list[Happening]) -> None:
+    """A context that shows the latest messages alone ends each request as one does that shows everything."""
+    whole = asyncio.run(converse(new_context(), happening, forgets=False))
+    cut = asyncio.run(converse(new_context(BufferedChatCompletionContext(2)), happening, forgets=False))
+    assert [words(request)[-1:] == ["reminder"] for request in cut] == [
+        words(request)[-1:] == ["reminder"] for request in whole
+    ]
+
+
+def check_places(request: list[LLMMessage]) -> None:
+    """M1: a reminder stands behind all results of a batch, and no results come behind it before further calls."""
+    written = words(request)
+    for index, word in enumerate(written):
+        if word == "reminder":
+            assert written[index - 1] == "result"
+            assert written[index + 1 : index + 2] != ["result"]
+            waiting = set(open_calls(request, index))
+            assert not waiting
+
+
+def open_calls(request: list[LLMMessage], place: int) -> Iterator[str]:
+    """List the calls of the last response before a place that have no result there."""
+    position = 0
+    waiting: set[str] = set()
+    for message in request:
+        if position >= place:
+            break
+        position += max(1, len(words([message]))) if words([message]) else 0
+        if isinstance(message, AssistantMessage):
+            waiting = {each.id for each in message.content if not isinstance(each, str)}
+        elif isinstance(message, FunctionExecutionResultMessage):
+            waiting -= {each.call_id for each in message.content}
+    yield from waiting
+
+
+class ForgetfulContext(GuardedContext):
+    """Drops what is remembered whenever it is looked up."""
+
+    async def _read(self, message: LLMMessage | None) -> None:
+        self._conversation = None
+        await super()._read(message)
+
+
+class _Forgetting(_AcrossTurns):
+    def wire(self, guard: RepeatGuardHandler, agent: Any) -> None:
+        agent._model_context = ForgetfulContext(agent.model_context, guard._guard)
+
+
+class ForgetfulDriver(AcrossTurnsDriver):
+    """Drops what is remembered of a conversation whenever it is looked up."""
+
+    name = "autogen, memory dropped"
+    player = _Forgetting
+
+
+class TestMemoryDropped(AdapterContract):
+    """What is remembered may be lost at any moment: no request changes."""
+
+    driver = ForgetfulDriver()
