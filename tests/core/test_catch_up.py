@@ -99,6 +99,27 @@ def test_a_checkpoint_keeps_the_count_and_no_arguments() -> None:
     assert caught_up(caught_up(noted).checkpoint()).observe([A]) == reminder
 
 
+@pytest.mark.rules("D9")
+def test_the_order_within_a_batch_is_the_models() -> None:
+    """Also when the batches are read from the last to the first."""
+    assert caught_up([A, B]).observe([B]) is not None
+    assert caught_up([A, B]).observe([A]) is None
+    reminder = caught_up([A], [B, A, A]).observe([A])
+    assert reminder is not None
+    assert reminder.count == 4
+
+
+@pytest.mark.rules("D10")
+def test_a_checkpoint_of_a_long_chain() -> None:
+    """A count may have several digits."""
+    config = RepeatGuardConfig(thresholds=(13,))
+    chain = RepeatChain(config)
+    chain.observe([A] * 12)
+    other = RepeatChain(config)
+    other.catch_up([chain.checkpoint()])
+    assert other.observe([A]) is not None
+
+
 @pytest.mark.rules("D11")
 def test_a_chain_at_its_start_has_a_checkpoint_too() -> None:
     """It says that nothing was counted, so what stands before it is not read."""
@@ -115,6 +136,8 @@ def test_a_chain_at_its_start_has_a_checkpoint_too() -> None:
         "repeatguard-chain-1 3 none",
         "repeatguard-chain-1 0 " + "0" * 64,
         "repeatguard-chain-1 3 zz",
+        f"{RepeatChain(CONFIG).checkpoint()}x",
+        f"repeatguard-chain-1 {'9' * 5_000} {'0' * 64}",
         "x" * 5_000,
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,56 @@ async def test_a_capability_that_trims_the_request(is_first: bool) -> None:  # n
     result = await agent(model, *([guard, Trims()] if is_first else [Trims(), guard])).run("go")
     assert is_reminder(model.requests[-1][-1])
     assert [mark["count"] for mark in marks_in(result.all_messages())] == [2]
+
+
+class TakesOut(AbstractCapability[Any]):
+    """Sends the model no reminders, and leaves them in the history."""
+
+    async def before_model_request(self, ctx: Any, request_context: ModelRequestContext) -> ModelRequestContext:
+        request_context.messages = [message for message in request_context.messages if not marks_in([message])]
+        return request_context
+
+
+@pytest.mark.rules("M6")
+async def test_a_reminder_that_only_the_history_has_is_not_given_again() -> None:
+    """A second guard, behind a capability that takes it out of the request, leaves it at that."""
+    told = Told()
+    guards: list[Any] = [RepeatGuard(CONFIG, on_reminder=told.note) for _ in range(2)]
+    model = ScriptedModel(*loop(4))
+    await agent(model, guards[0], TakesOut(), guards[1]).run("go")
+    assert told.counts[:1] == [2]
+    if sends_less_than_it_keeps():
+        assert told.counts == [2, 4]
+        assert model.reminders == [[]] * 5
+
+
+def sends_less_than_it_keeps() -> bool:
+    """Tell whether what a capability does to a request is kept out of the history; before 2.54 it was not."""
+    return importlib.util.find_spec("pydantic_ai._history_mirroring") is not None
+
+
+class Copies(AbstractCapability[Any]):
+    """Sends the model copies of all messages."""
+
+    async def before_model_request(self, ctx: Any, request_context: ModelRequestContext) -> ModelRequestContext:
+        request_context.messages = stored(list(request_context.messages))
+        return request_context
+
+
+@pytest.mark.rules("M1", "M5", "D11")
+async def test_a_capability_that_copies_what_is_sent() -> None:
+    """A reminder has the same place in the history as in the request, also before words that came with it."""
+    steers = iter([None, None, "try fetch"])
+
+    def steer(history: list[ModelMessage]) -> list[ModelMessage]:
+        words = next(steers, None)
+        return history if words is None else [*history, ModelRequest([UserPromptPart(words)])]
+
+    guard: Any = RepeatGuard(CONFIG)
+    model = ScriptedModel(*loop(4))
+    await agent(model, steer, Copies(), guard).run("go")
+    assert model.reminders[2:] == [[5], [5], [5, 11]]
+    assert_prefixes(model.requests)
 
 
 @pytest.mark.rules("S5", "M5")

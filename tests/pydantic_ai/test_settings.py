@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -70,6 +71,14 @@ async def test_an_agents_specification_may_name_the_capability() -> None:
     assert RepeatGuard.from_spec().config == RepeatGuardConfig()
     if "id" in RepeatGuard.__dataclass_fields__:
         assert RepeatGuard.from_spec(thresholds=[2], id="guard") != RepeatGuard.from_spec(thresholds=[2])
+
+
+@pytest.mark.rules("C3")
+def test_a_specifications_settings_are_those_of_the_configuration() -> None:
+    """All of them, with the same defaults; editors know them from the signature."""
+    parameters = inspect.signature(RepeatGuard.from_spec).parameters
+    named = {name: each.default for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
+    assert named == RepeatGuardConfig().model_dump()
 
 
 @pytest.mark.rules("S5")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
@@ -14,10 +14,12 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import AgentDepsT
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
-from repeatguard_pydantic_ai._derivation import RunMemory, newest_response
+from repeatguard_pydantic_ai._derivation import RunMemory, newest_response, place_behind
 from repeatguard_pydantic_ai._messages import holds_reminder
 
 __all__ = ["RepeatGuard"]
+
+_DEFAULT: Final = RepeatGuardConfig()
 
 
 @dataclass
@@ -55,21 +57,37 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
         self._memory = RunMemory()
 
     @classmethod
-    def from_spec(cls, **settings: Any) -> RepeatGuard[Any]:
+    def from_spec(
+        cls,
+        *,
+        thresholds: Sequence[int] = _DEFAULT.thresholds,
+        include: Sequence[str] = _DEFAULT.include,
+        exclude: Sequence[str] = _DEFAULT.exclude,
+        arguments_preview_chars: int = _DEFAULT.arguments_preview_chars,
+        **others: Any,
+    ) -> RepeatGuard[Any]:
         """Make the capability from an agent's specification in YAML or JSON.
 
         Args:
-            settings: What stands below the capability's name: the settings of `RepeatGuardConfig`,
-                and what every capability of the framework has, such as ``id``.
+            thresholds: As in `RepeatGuardConfig`, like the three after it.
+            include: Patterns of the tools to watch.
+            exclude: Patterns of tools to leave alone.
+            arguments_preview_chars: How many characters of the arguments to quote.
+            others: What every capability of the framework has, such as ``id``.
 
         Raises:
             ValueError: A setting is wrong or unknown.
 
         Fulfils C3.
         """
-        of_every_capability = {each.name for each in fields(AbstractCapability)} & settings.keys()
-        common = {name: settings.pop(name) for name in of_every_capability}
-        return cls(RepeatGuardConfig.model_validate(settings), **common)
+        common = {each.name: others.pop(each.name) for each in fields(AbstractCapability) if each.name in others}
+        settings = {
+            "thresholds": thresholds,
+            "include": include,
+            "exclude": exclude,
+            "arguments_preview_chars": arguments_preview_chars,
+        }
+        return cls(RepeatGuardConfig.model_validate({**settings, **others}), **common)
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> RepeatGuard[AgentDepsT]:  # noqa: ARG002 - the framework's
         """Give a run a memory of its own."""
@@ -87,13 +105,12 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
             if missing is not None and not holds_reminder(history[(newest_response(history) or 0) :]):
                 place = missing.index
                 request_context.messages = [*requested[:place], missing.message, *requested[place:]]
-                history.insert(_same_place(history, requested[place:]), missing.message)
+                history.insert(_place_in(history), missing.message)
                 self._support.announce(missing.reminder)
         return request_context
 
 
-def _same_place(history: Sequence[ModelMessage], behind: Sequence[ModelMessage]) -> int:
-    """Find the place in the history that certain messages stand behind, if no other capability has changed them."""
-    place = len(history) - len(behind)
-    is_same = place > 0 and all(one is other for one, other in zip(history[place:], behind, strict=True))
-    return place if is_same else len(history)
+def _place_in(history: Sequence[ModelMessage]) -> int:
+    """Find the place in the history, of which another capability may have sent a part, or copies."""
+    newest = newest_response(history)
+    return len(history) if newest is None else place_behind(history, newest)

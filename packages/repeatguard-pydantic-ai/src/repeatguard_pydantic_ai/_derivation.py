@@ -24,7 +24,7 @@ from repeatguard_pydantic_ai._messages import (
     tool_calls,
 )
 
-__all__ = ["Missing", "RunMemory", "newest_response"]
+__all__ = ["Missing", "RunMemory", "newest_response", "place_behind"]
 
 #: How far back the response of the last request is looked for; more than a few stand between only by accident.
 _NEAR: Final = 16
@@ -61,6 +61,7 @@ class RunMemory:
     """
 
     def __init__(self) -> None:
+        self._run_id: str | None = None
         self._response: ModelMessage | None = None
         self._before: RepeatChain | None = None
         self._after: RepeatChain | None = None
@@ -75,6 +76,8 @@ class RunMemory:
             run_id: The run that it is sent for.
             new_chain: Makes a chain.
         """
+        if run_id != self._run_id:  # the framework asks for a guard a run, but other code may use the one that it has
+            self._run_id, self._response, self._before, self._after = run_id, None, None, None
         newest = newest_response(messages)
         if newest is None:
             return None
@@ -93,14 +96,16 @@ class RunMemory:
         new_material = [i for i in range(newest + 1, len(messages)) if brings_new_material(messages, i)]
         if new_material:
             self._after.reset()
+        place = place_behind(messages, newest)
         if (
             reminder is None
+            or any(i < place for i in new_material)  # words that are new already answer the batch
             or holds_reminder(messages[newest + 1 :])
             or awaits_a_result_of_the_provider(response)  # the provider's own order would be broken
             or any(messages[i].run_id == run_id != messages[i - 1].run_id for i in new_material)  # a new run's prompt
         ):
             return None
-        return Missing(_place(messages, newest), reminder_message(reminder, chain, run_id), reminder)
+        return Missing(place, reminder_message(reminder, chain, messages[place - 1], run_id), reminder)
 
     def _recall(self, messages: Sequence[ModelMessage], newest: int) -> RepeatChain | None:
         """Give the chain as it stands before the newest response, if the run is known."""
@@ -119,12 +124,15 @@ class RunMemory:
         return copy.copy(self._after)
 
 
-def _place(messages: Sequence[ModelMessage], newest: int) -> int:
+def place_behind(messages: Sequence[ModelMessage], newest: int) -> int:
     """Find the place behind all results, and before any words that came after them."""
     place = newest + 1
+    is_before_new_material = True
     for index in range(place, len(messages)):
         request = messages[index]
-        if isinstance(request, ModelRequest) and (holds_results(request) or not brings_new_material(messages, index)):
+        assert isinstance(request, ModelRequest)
+        is_before_new_material = is_before_new_material and not brings_new_material(messages, index)
+        if is_before_new_material or holds_results(request):
             place = index + 1
     return place
 

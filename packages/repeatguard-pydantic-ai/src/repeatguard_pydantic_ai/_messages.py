@@ -102,7 +102,7 @@ def past(messages: Sequence[ModelMessage], end: int) -> Iterator[ToolCalls | str
         yield from reversed(list(read(messages, index)))
 
 
-def reminder_message(reminder: Reminder, chain: RepeatChain, run_id: str | None) -> ModelRequest:
+def reminder_message(reminder: Reminder, chain: RepeatChain, before: ModelMessage, run_id: str | None) -> ModelRequest:
     """Make the message that carries a reminder.
 
     Adjacent requests are merged when a further run begins, and lose their own metadata then; a
@@ -111,6 +111,7 @@ def reminder_message(reminder: Reminder, chain: RepeatChain, run_id: str | None)
     Args:
         reminder: What the model is to read.
         chain: The chain as it stands behind the batch that the reminder answers.
+        before: The message that it stands behind.
         run_id: The run that it belongs to.
     """
     metadata = {
@@ -120,7 +121,10 @@ def reminder_message(reminder: Reminder, chain: RepeatChain, run_id: str | None)
         "chain": chain.checkpoint(),
     }
     prompt = UserPromptPart([TextContent(reminder.text, metadata={_KEY: metadata})])
-    return ModelRequest([prompt], timestamp=prompt.timestamp, run_id=run_id)
+    message = ModelRequest([prompt], timestamp=prompt.timestamp, run_id=run_id)
+    if hasattr(message, "conversation_id"):  # the framework sees to the last message alone
+        message.conversation_id = before.conversation_id
+    return message
 
 
 def _read_request(messages: Sequence[ModelMessage], index: int) -> Iterator[str | None]:
@@ -152,6 +156,8 @@ def _is_result(part: ModelRequestPart) -> bool:
 
 
 def _user_content(part: ModelRequestPart) -> Sequence[UserContent]:
+    if part.part_kind == "speech":  # of a realtime session; in a request it is the user's
+        return [part.transcript or ""]
     if not isinstance(part, UserPromptPart):
         return ()
     return [part.content] if isinstance(part.content, str) else part.content
