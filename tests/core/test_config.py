@@ -55,7 +55,7 @@ def test_defaults() -> None:
         pytest.param({"exclude": {"a": 1}}, ["exclude", "list", "{'a': 1}"], id="a mapping of patterns"),
         pytest.param({"thresholds": b"35"}, ["thresholds", "list", "b'35'"], id="bytes for a list"),
         pytest.param({"exclude": (3,)}, ["exclude", "string", "3"], id="a pattern that is no text"),
-        pytest.param({"exclude": 3}, ["exclude", "tuple", "3"], id="patterns that are none"),
+        pytest.param({"exclude": 3}, ["exclude", "Sequence", "3"], id="patterns that are none"),
         pytest.param({"threshold": (3,)}, ["threshold ", "(3,)", "did you mean thresholds?"], id="nearly a setting"),
         pytest.param({"colour": 1}, ["colour", "1", "thresholds, include, exclude"], id="an unknown setting"),
         pytest.param({3: 1}, ["3", "no setting"], id="a setting that is no text"),

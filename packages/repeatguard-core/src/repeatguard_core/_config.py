@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
 
 from repeatguard_core._patterns import matches
 from repeatguard_core._thresholds import validated_thresholds
@@ -51,9 +51,10 @@ class RepeatGuardConfig(BaseModel, frozen=True, extra="forbid"):
     Fulfils C1, C2, C3, C4 and D7.
     """
 
-    thresholds: tuple[int, ...] = (3, 5, 8)
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    # Any sequence may be given; what is kept is a tuple.
+    thresholds: Annotated[Sequence[int], AfterValidator(tuple)] = (3, 5, 8)
+    include: Annotated[Sequence[str], AfterValidator(tuple)] = ()
+    exclude: Annotated[Sequence[str], AfterValidator(tuple)] = ()
     arguments_preview_chars: Annotated[int, Field(ge=1)] = 500
 
     @classmethod
