@@ -49,9 +49,14 @@ def team_of(client: ScriptedClient, runtime: Any = None) -> RoundRobinGroupChat:
         (lambda: HANDLER(human_sources="user"), "human_sources must be a collection of names"),
         (lambda: HANDLER(human_sources=None), "human_sources must be a collection of names"),
         (lambda: HANDLER(human_sources=(1,)), "human_sources must be a collection of names"),
-        (lambda: HANDLER().context(ScriptedClient()), "inner must be a model context"),
-        (lambda: HANDLER().client(UnboundedChatCompletionContext()), "inner must be a model client"),
-        (lambda: HANDLER().attach(UnboundedChatCompletionContext()), "takes an agent or a team"),
+        (lambda: HANDLER().context(ScriptedClient()), "takes a model context, not a ScriptedClient; "),
+        (
+            lambda: HANDLER().client(UnboundedChatCompletionContext()),
+            "takes a model client, not a UnboundedChatCompletionContext",
+        ),
+        (lambda: HANDLER().attach(UnboundedChatCompletionContext()), "takes an agent or a team.*model_context="),
+        (lambda: HANDLER().attach(HANDLER().runtime()), r"intervention_handlers=\[guard\]"),
+        (lambda: HANDLER().context(UnboundedChatCompletionContext), "not the class UnboundedChatCompletionContext"),
         (lambda: HANDLER().attach(UserProxyAgent("ann")), "ann has no model context"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from autogen_agentchat.base import ChatAgent, Team
@@ -21,6 +21,11 @@ from repeatguard_autogen._private import calling_runtime, is_request_to_speak, s
 from repeatguard_autogen._wiring import guard_all_in, layer_of
 
 __all__ = ["RepeatGuardHandler"]
+
+_WHAT_GOES_WHERE: Final = (
+    "attach() is for agents and teams, context() and client() are for what an agent is made from "
+    "(model_context=, model_client=), and a runtime is given intervention_handlers=[guard]"
+)
 
 
 class RepeatGuardHandler(DefaultInterventionHandler):
@@ -87,7 +92,7 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         """
         inner = UnboundedChatCompletionContext() if inner is None else inner
         if not isinstance(inner, ChatCompletionContext):
-            msg = f"inner must be a model context, not {inner!r}; agents and teams go to attach()"
+            msg = f"context() takes a model context, not {_kind_of(inner)}; {_WHAT_GOES_WHERE}"
             raise TypeError(msg)
         return GuardedContext(inner, self._guard) if layer_of(inner, self._guard) is None else inner
 
@@ -104,12 +109,12 @@ class RepeatGuardHandler(DefaultInterventionHandler):
             TypeError: It is neither an agent nor a team, or there is no model context in it.
         """
         if not isinstance(agent_or_team, ChatAgent | Team):
-            msg = f"attach() takes an agent or a team, not {agent_or_team!r}; model contexts go to context()"
+            msg = f"attach() takes an agent or a team, not {_kind_of(agent_or_team)}; {_WHAT_GOES_WHERE}"
             raise TypeError(msg)
         if not guard_all_in(agent_or_team, self._guard):
             msg = (
                 f"{agent_or_team.name} has no model context that could be guarded; "
-                "if it has a model client, give it guard.client(client)"
+                "an agent that has a model client may be given guard.client(client)"
             )
             raise TypeError(msg)
 
@@ -126,7 +131,7 @@ class RepeatGuardHandler(DefaultInterventionHandler):
             TypeError: ``inner`` is no model client.
         """
         if not isinstance(inner, ChatCompletionClient):
-            msg = f"inner must be a model client, not {inner!r}"
+            msg = f"client() takes a model client, not {_kind_of(inner)}; {_WHAT_GOES_WHERE}"
             raise TypeError(msg)
         if isinstance(inner, GuardedClient) and inner.guard is self._guard:
             return inner
@@ -170,6 +175,10 @@ def _found(runtime: AgentRuntime | None) -> AgentRuntime:
         msg = "it cannot be found out which runtime this is; use guard.runtime() or guard.attach(team)"
         raise LookupError(msg)
     return runtime
+
+
+def _kind_of(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 class _BoundHandler(DefaultInterventionHandler):
