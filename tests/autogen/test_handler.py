@@ -52,7 +52,7 @@ def team_of(client: ScriptedClient, runtime: Any = None) -> RoundRobinGroupChat:
         (lambda: HANDLER().context(ScriptedClient()), "takes a model context, not a ScriptedClient; "),
         (
             lambda: HANDLER().client(UnboundedChatCompletionContext()),
-            "takes a model client, not a UnboundedChatCompletionContext",
+            "takes a model client, not a Unb",
         ),
         (lambda: HANDLER().attach(UnboundedChatCompletionContext()), "takes an agent or a team.*model_context="),
         (lambda: HANDLER().attach(HANDLER().runtime()), r"intervention_handlers=\[guard\]"),
