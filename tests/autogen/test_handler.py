@@ -286,7 +286,8 @@ class Looking(DefaultInterventionHandler):
             member = await runtime.try_get_underlying_agent_instance(AgentId(topic.type, topic.source))
             manager = await runtime.try_get_underlying_agent_instance(message_context.sender)
             self.found.extend([("_agent", member), ("_participant_names", manager), ("_name", manager)])
-            speaker, names = await speaker_and_names(runtime, message_context)
+            self.found.append(("_participant_name_to_topic_type", manager))
+            speaker, names, _ = await speaker_and_names(runtime, message_context)
             assert isinstance(speaker, AssistantAgent)
             assert names == {"worker", "RoundRobinGroupChatManager"}
         return message

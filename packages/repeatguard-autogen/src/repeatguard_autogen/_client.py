@@ -117,7 +117,7 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
         return self._inner.model_info
 
     def _with_reminders(self, messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:
-        if is_taken_care_of(messages):
+        if is_taken_care_of(messages, self._guard):
             return messages
         with self._guard.support.failing_open("a reminder"):
             missing = list(self._missing(messages))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GuardedContext", "is_taken_care_of"]
 
-#: The last message of the request that a guarded context has put together last, in this task.
-_LAST_OF_REQUEST: ContextVar[weakref.ref[Any] | None] = ContextVar("_LAST_OF_REQUEST", default=None)
+#: The last message of the request that a guarded context has put together last, in this task, and whose it is.
+_LAST_OF_REQUEST: ContextVar[tuple[Guard, weakref.ref[Any]] | None] = ContextVar("_LAST_OF_REQUEST", default=None)
 
 
 class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
@@ -116,7 +116,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
             await self._read(None)
         messages = await self._inner.get_messages()
         with self._guard.support.failing_open("a mark"):
-            _LAST_OF_REQUEST.set(weakref.ref(messages[-1]) if messages else None)
+            _LAST_OF_REQUEST.set((self._guard, weakref.ref(messages[-1])) if messages else None)
         return messages
 
     async def clear(self) -> None:
@@ -160,10 +160,13 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
 
     async def _stored(self) -> Sequence[LLMMessage]:
         """Give all messages that the wrapped context has, also those that it no longer shows."""
-        state = await self._inner.save_state()
-        with suppress(ValidationError):  # a context of the user's may have a state of its own kind
+        # A context of the user's may have a state of its own kind, or none, or keep its messages elsewhere.
+        with self._guard.support.failing_open("the state of a context"), suppress(ValidationError):
+            state = await self._inner.save_state()
             if "messages" in state:
-                return ChatCompletionContextState.model_validate(state).messages
+                messages = ChatCompletionContextState.model_validate(state).messages
+                if messages or type(self._inner).add_message is ChatCompletionContext.add_message:
+                    return messages
         return await self._inner.get_messages()
 
     def _to_config(self) -> GuardedConfig:
@@ -183,14 +186,15 @@ def _before(message: LLMMessage, conversation: Conversation) -> Reminder | None:
     return None if is_response else reminder
 
 
-def is_taken_care_of(messages: Sequence[LLMMessage]) -> bool:
-    """Tell whether a request was put together by a guarded context.
+def is_taken_care_of(messages: Sequence[LLMMessage], guard: Guard) -> bool:
+    """Tell whether a request was put together by a context of a guard's.
 
     Args:
         messages: The request.
+        guard: The guard.
 
     Returns:
         True if it ends with the message that such a context has given last, in this task.
     """
-    last = _LAST_OF_REQUEST.get()
-    return last is not None and bool(messages) and messages[-1] is last()
+    by, last = _LAST_OF_REQUEST.get() or (None, None)
+    return by is guard and last is not None and bool(messages) and messages[-1] is last()

@@ -80,7 +80,9 @@ class Conversation:
         self._batch: Batch | None = None
         self._due: Reminder | None = None
         self.caller: str | None = None
-        self._instructions: str | None = None
+        # What memories have added since the last response, and before it.
+        self._instructions: set[str] = set()
+        self._earlier_instructions: set[str] = set()
 
     def take_due(self) -> Reminder | None:
         """Hand over the reminder that belongs at the end, because a request follows.
@@ -110,6 +112,8 @@ class Conversation:
         due = self.take_due()
         caller, self.caller = self.caller, None
         if isinstance(message, AssistantMessage):
+            if self._instructions:
+                self._earlier_instructions, self._instructions = self._instructions, set()
             if isinstance(message.content, list):
                 self._batch = Batch(message.source, message.content)
             return due
@@ -150,8 +154,8 @@ class Conversation:
         if isinstance(message, UserMessage):
             return message.source not in self._agents
         # A memory adds what it knows at every turn, and is news only when it knows something else.
-        earlier, self._instructions = self._instructions, message.content
-        return message.content != earlier
+        self._instructions.add(message.content)
+        return message.content not in self._earlier_instructions
 
 
 def _is_ours(message: LLMMessage) -> bool:

@@ -66,6 +66,7 @@ class Guard:
             raise TypeError(msg)
         self.support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
         self.human_sources = frozenset(human_sources)
+        self.is_loaded = False
         self._has_functions = untracked is not None or on_reminder is not None
 
     def new_conversation(
@@ -105,7 +106,9 @@ class Guard:
         Returns:
             A guard of its own.
         """
-        return cls(config.settings, human_sources=config.human_sources)
+        guard = cls(config.settings, human_sources=config.human_sources)
+        guard.is_loaded = True
+        return guard
 
 
 def as_message(reminder: Reminder) -> UserMessage:

@@ -166,8 +166,9 @@ class RepeatGuardHandler(DefaultInterventionHandler):
                 self._proxies.setdefault(_found(find_runtime()), set()).add(event.source)
             elif is_request_to_speak(message):
                 runtime = _found(find_runtime())
-                speaker, names = await speaker_and_names(runtime, context)
-                guard_all_in(speaker, self._guard, agents=names, humans=frozenset(self._proxies.get(runtime, ())))
+                speaker, names, proxies = await speaker_and_names(runtime, context)
+                humans = proxies | self._proxies.get(runtime, set())
+                guard_all_in(speaker, self._guard, agents=names, humans=humans)
 
 
 def _found(runtime: AgentRuntime | None) -> AgentRuntime:

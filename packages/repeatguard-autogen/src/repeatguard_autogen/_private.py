@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from types import FrameType
 from typing import Any, Final
 
+from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import ChatAgent, Team
 from autogen_core import AgentId, AgentRuntime, ComponentBase, MessageContext, SingleThreadedAgentRuntime
 from autogen_core.model_context import ChatCompletionContext
@@ -39,6 +40,7 @@ PRIVATE_NAMES: Final[Mapping[str, str]] = {
     "_agent": "the container that stands for an agent in a runtime does not show the agent",
     "_participant_names": "a team's manager does not show whom it manages",
     "_name": "nor the name that it speaks under",
+    "_participant_name_to_topic_type": "nor where they are found, which tells a human's proxy from an agent",
 }
 #: Where agents, teams and what may hold them are kept.
 _HOLDERS: Final = ("_participants", "_team", "_wrapped_agent", "_workbench", "_tools", "_task_runner")
@@ -84,7 +86,9 @@ def is_request_to_speak(message: object) -> bool:
     return type(message).__name__ == _REQUEST_TO_SPEAK
 
 
-async def speaker_and_names(runtime: AgentRuntime, request: MessageContext) -> tuple[object, frozenset[str]]:
+async def speaker_and_names(
+    runtime: AgentRuntime, request: MessageContext
+) -> tuple[object, frozenset[str], frozenset[str]]:
     """Find out whom a request to speak goes to.
 
     Args:
@@ -92,7 +96,7 @@ async def speaker_and_names(runtime: AgentRuntime, request: MessageContext) -> t
         request: What came with it.
 
     Returns:
-        The agent or team, and the names that are heard in its team.
+        The agent or team, the names that are heard in its team, and those of them that are a user proxy's.
 
     Raises:
         LookupError: The runtime does not know the member.
@@ -105,7 +109,12 @@ async def speaker_and_names(runtime: AgentRuntime, request: MessageContext) -> t
     )
     manager: Any = await runtime.try_get_underlying_agent_instance(request.sender)
     names = frozenset([manager._name, *manager._participant_names])  # noqa: SLF001 - see PRIVATE_NAMES
-    return member._agent, names  # noqa: SLF001 - see PRIVATE_NAMES
+    proxies: set[str] = set()
+    for name, topic_type in manager._participant_name_to_topic_type.items():  # noqa: SLF001 - see PRIVATE_NAMES
+        container: Any = await runtime.try_get_underlying_agent_instance(AgentId(topic_type, request.topic_id.source))
+        if isinstance(container._agent, UserProxyAgent):  # noqa: SLF001 - see PRIVATE_NAMES
+            proxies.add(name)
+    return member._agent, names, frozenset(proxies)  # noqa: SLF001 - see PRIVATE_NAMES
 
 
 def calling_runtime() -> SingleThreadedAgentRuntime | None:

@@ -47,18 +47,21 @@ def guard_all_in(
         Whether there is an agent with a model context.
     """
     found = False
-    seen: set[int] = set()
+    seen: set[tuple[int, AbstractSet[str], AbstractSet[str]]] = set()
     pending = [(holder, agents, humans)]
     while pending:
         holder, agents, humans = pending.pop()
-        if id(holder) in seen:
+        visit = (id(holder), agents, humans)  # again, if others are heard there
+        if visit in seen:
             continue
-        seen.add(id(holder))
-        if isinstance(holder, Team):
-            agents = agents | names_in(holder)
-            humans = humans | {member.name for member in inside(holder) if isinstance(member, UserProxyAgent)}
-        found |= _guard_one(holder, guard, agents, humans)
-        pending.extend((each, agents, humans) for each in inside(holder))
+        seen.add(visit)
+        with guard.support.failing_open("the guard of an agent"):
+            if isinstance(holder, Team):  # a context of its own is only what it selects a speaker by
+                agents = agents | names_in(holder)
+                humans = humans | {member.name for member in inside(holder) if isinstance(member, UserProxyAgent)}
+            else:
+                found |= _guard_one(holder, guard, agents, humans)
+            pending.extend((each, agents, humans) for each in inside(holder))
     return found
 
 
@@ -68,6 +71,8 @@ def _guard_one(holder: object, guard: Guard, agents: AbstractSet[str], humans: A
         return False
     layer = layer_of(context, guard)
     if layer is None:
+        while isinstance(context, GuardedContext) and context.guard.is_loaded:
+            context = context.inner  # the guard that was dumped with it, without its functions
         layer = GuardedContext(context, guard)
         replace_model_context(holder, layer)
     layer.learn(agents=agents, humans=humans, handoffs=handoffs_of(holder))
