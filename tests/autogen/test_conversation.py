@@ -100,6 +100,90 @@ def test_what_is_out_of_sight_counts_all_the_same(happening: list[Happening]) ->
     ]
 
 
+def answered(*, by: str = "a", ids: bool = True, name: str = "look") -> list[LLMMessage]:
+    """Make a call and its result, or one of a call that nobody made."""
+    made = call(name)
+    result = FunctionExecutionResult(content="", name=name, call_id=made.id if ids else "nobody's", is_error=False)
+    return [AssistantMessage(content=[made], source=by), FunctionExecutionResultMessage(content=[result])]
+
+
+def said(source: str) -> LLMMessage:
+    """Make words."""
+    return UserMessage(content="hm", source=source)
+
+
+@pytest.mark.rules("M1", "D8", "D11", "D12")
+@pytest.mark.parametrize(
+    ("happening", "is_reminded"),
+    [
+        ([*answered(), *answered()], True),
+        ([*answered(), *answered(ids=False)], False),
+        ([*answered(), said("a"), *answered()], True),
+        ([*answered(), said("somebody"), *answered()], False),
+        ([*answered(), said("somebody"), said("a"), *answered(), *answered()], True),
+        ([*answered(), *answered(name="transfer_to_b")[:1], *answered()], False),
+        ([*answered(by="c"), said("a"), said("c"), *answered(by="c")], False),
+        ([*answered(by="c"), said("c"), *answered(by="c")], True),
+    ],
+    ids=[
+        "twice",
+        "foreign results",
+        "a peer",
+        "words",
+        "words and a peer",
+        "a handoff without a result is a call",
+        "words of a stranger who has called before",
+        "a copy of what was called",
+    ],
+)
+async def test_what_follows_what(happening: list[LLMMessage], is_reminded: bool) -> None:  # noqa: FBT001
+    """Small conversations, each with one thing in it that could be taken for another."""
+    [request] = await converse(new_context(), [*happening, REQUEST], forgets=False)
+    assert (words(request)[-1] == "reminder") == is_reminded
+
+
+@pytest.mark.rules("S4")
+async def test_knowing_who_is_who_costs_no_reading() -> None:
+    """An agent is looked up before each turn; its messages are read anew only when there is something to learn."""
+    reads: list[int] = []
+
+    class Watched(BufferedChatCompletionContext):
+        async def save_state(self) -> Any:
+            reads.append(1)
+            return await super().save_state()
+
+    context = new_context(Watched(100))
+    read_by_then: list[int] = []
+    for _ in range(5):
+        await converse(context, [*answered(), REQUEST], forgets=False)
+        context.learn(agents={"c"}, handoffs={"hand_over"})
+        context.learn(agents={"c"})
+        read_by_then.append(len(reads))
+    assert read_by_then == [1, 2, 2, 2, 2]
+
+
+@pytest.mark.rules("D12")
+async def test_what_is_known_of_handoffs_is_not_forgotten() -> None:
+    """Also if somebody else who shares the context knows nothing of them."""
+    context = new_context()
+    context.learn(agents=(), handoffs={"hand_over"})
+    context.learn(agents=())
+    [request] = await converse(
+        context, [*answered(name="hand_over"), *answered(name="hand_over"), REQUEST], forgets=False
+    )
+    assert "reminder" not in words(request)
+
+
+@pytest.mark.rules("D11")
+async def test_a_human_who_is_known_is_not_forgotten() -> None:
+    """Also if the next one who wires the context does not know it."""
+    context = new_context()
+    context.learn(agents={"ann"}, humans={"ann"})
+    context.learn(agents={"ann"})
+    [request] = await converse(context, [*answered(), said("ann"), *answered(), REQUEST], forgets=False)
+    assert "reminder" not in words(request)
+
+
 def check_places(request: list[LLMMessage]) -> None:
     """M1: a reminder stands behind all results of a batch, and no results come behind it before further calls."""
     written = words(request)
