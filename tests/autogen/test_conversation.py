@@ -22,7 +22,7 @@ from repeatguard_autogen import GuardedContext, RepeatGuardConfig, RepeatGuardHa
 from repeatguard_core.testing import AdapterContract
 
 from tests.autogen.driver import AcrossTurnsDriver, _AcrossTurns
-from tests.autogen.scripted_client import assert_append_only, call, words
+from tests.autogen.scripted_client import assert_append_only, call, reminders, words
 
 #: What may happen in a conversation: what is added, or a request.
 Happening = Any
@@ -95,9 +95,7 @@ def test_what_is_out_of_sight_counts_all_the_same(happening: list[Happening]) ->
     """A context that shows the latest messages alone ends each request as one does that shows everything."""
     whole = asyncio.run(converse(new_context(), happening, forgets=False))
     cut = asyncio.run(converse(new_context(BufferedChatCompletionContext(2)), happening, forgets=False))
-    assert [words(request)[-1:] == ["reminder"] for request in cut] == [
-        words(request)[-1:] == ["reminder"] for request in whole
-    ]
+    assert [reminders(request[-1:]) for request in cut] == [reminders(request[-1:]) for request in whole]
 
 
 def answered(*, by: str = "a", ids: bool = True, name: str = "look") -> list[LLMMessage]:

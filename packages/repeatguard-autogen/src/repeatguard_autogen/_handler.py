@@ -112,8 +112,9 @@ class RepeatGuardHandler(DefaultInterventionHandler):
             msg = f"attach() takes an agent or a team, not {_kind_of(agent_or_team)}; {_WHAT_GOES_WHERE}"
             raise TypeError(msg)
         if not guard_all_in(agent_or_team, self._guard):
+            name = getattr(agent_or_team, "name", type(agent_or_team).__name__)  # teams of early releases have none
             msg = (
-                f"{agent_or_team.name} has no model context that could be guarded; "
+                f"{name} has no model context that could be guarded; "
                 "an agent that has a model client may be given guard.client(client)"
             )
             raise TypeError(msg)
