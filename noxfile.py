@@ -120,7 +120,9 @@ def tests(session: nox.Session, package: Package, releases: str) -> None:
     # Measuring costs time, and tells the same of a package whatever it runs on: once is enough.
     is_measured = releases == "newest" and session.python == package.pythons[-1]
     coverage = [f"--cov={package.module}", "--cov-report=term-missing"] if is_measured else []
-    session.run("pytest", *IN_PARALLEL, f"tests/{package.short}", *coverage, *session.posargs)
+    # Random scripts look for what is wrong in an adapter, which Python has little to do with.
+    without = [] if session.python == package.pythons[-1] else ["-k", "not test_random_scripts"]
+    session.run("pytest", *IN_PARALLEL, f"tests/{package.short}", *coverage, *without, *session.posargs)
 
 
 @nox.session
