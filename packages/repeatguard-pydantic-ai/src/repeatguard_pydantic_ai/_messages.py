@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from dataclasses import fields
+from typing import Any, Final
 
 from pydantic_ai.messages import (
     BaseToolCallPart,
@@ -36,6 +37,7 @@ ToolCalls = list[ToolCall]
 
 #: The key of a reminder's metadata, which the application and this package can see and the model cannot.
 _KEY: Final = "repeatguard"
+_HAS_CONVERSATIONS: Final = "conversation_id" in {each.name for each in fields(ModelRequest)}
 
 
 def tool_calls(response: ModelResponse) -> ToolCalls:
@@ -121,10 +123,9 @@ def reminder_message(reminder: Reminder, chain: RepeatChain, before: ModelMessag
         "chain": chain.checkpoint(),
     }
     prompt = UserPromptPart([TextContent(reminder.text, metadata={_KEY: metadata})])
-    message = ModelRequest([prompt], timestamp=prompt.timestamp, run_id=run_id)
-    if hasattr(message, "conversation_id"):  # the framework sees to the last message alone
-        message.conversation_id = before.conversation_id
-    return message
+    # The framework sees to the last message alone, and early releases have no conversations.
+    more: dict[str, Any] = {"conversation_id": before.conversation_id} if _HAS_CONVERSATIONS else {}
+    return ModelRequest([prompt], timestamp=prompt.timestamp, run_id=run_id, **more)
 
 
 def _read_request(messages: Sequence[ModelMessage], index: int) -> Iterator[str | None]:
