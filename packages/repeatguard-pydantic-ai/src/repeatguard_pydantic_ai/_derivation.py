@@ -49,7 +49,9 @@ def newest_response(messages: Sequence[ModelMessage]) -> int | None:
     """Find the response that a request about to be sent answers; None if there is none, or nothing to send."""
     if not messages or not isinstance(messages[-1], ModelRequest):
         return None
-    return next((index for index in _backwards(len(messages)) if isinstance(messages[index], ModelResponse)), None)
+    return next(
+        (index for index in range(len(messages) - 1, -1, -1) if isinstance(messages[index], ModelResponse)), None
+    )
 
 
 class RunMemory:
@@ -135,7 +137,3 @@ def place_behind(messages: Sequence[ModelMessage], newest: int) -> int:
         if is_before_new_material or holds_results(request):
             place = index + 1
     return place
-
-
-def _backwards(end: int) -> range:
-    return range(end - 1, -1, -1)
