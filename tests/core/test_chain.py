@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
-from repeatguard_core._chain import TABLE, Event
+from repeatguard_core._cycles import TABLE, Event
 
 SELECT = ToolCall("run_sql", '{"q": "select 1"}')
 OTHER_SELECT = ToolCall("run_sql", '{"q": "select 2"}')

@@ -6,10 +6,11 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
-from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig
-from repeatguard_core.testing import Entry, MakeGuard, Options, Other, Request, Returned, Said, Script
+from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, RepeatLoopError
+from repeatguard_core.testing import Called, Entry, MakeGuard, Options, Other, Request, Returned, Said, Script
 
 from tests.core.kit.reference import Conversation, ReferenceDriver, ReferenceGuard
 
@@ -18,7 +19,7 @@ class CountsTwice(ReferenceGuard):
     """Sees a call when it is made and again when it has its result."""
 
     def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
-        doubled = [twice for entry in conversation for twice in ([entry] * (1 + (type(entry).__name__ == "Called")))]
+        doubled = [twice for entry in conversation for twice in [entry] * (1 + isinstance(entry, Called | Returned))]
         ends = [index for index, entry in enumerate(conversation) if isinstance(entry, Returned)]
         return (
             (ends[-1] + 1, reminder) for _, reminder in super().missing(doubled) if ends[-1] + 1 == len(conversation)
@@ -282,6 +283,71 @@ class Dropping(ReferenceGuard):
             conversation[0] = Said("")
 
 
+class CountsOneCallAlone(ReferenceGuard):
+    """Knows chains of one call, and no cycles."""
+
+    def __init__(self, config: RepeatGuardConfig, **options: Any) -> None:
+        super().__init__(config.model_copy(update={"max_cycle_length": 1}), **options)
+
+
+class LooksAtNoResults(ReferenceGuard):
+    """Hands over calls without what came of them."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        return super().missing(
+            [replace(entry, content="") if isinstance(entry, Returned) else entry for entry in conversation]
+        )
+
+
+class MixesResultsUp(ReferenceGuard):
+    """Takes the results of a batch for those of the calls in another order."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        mixed: list[Entry] = []
+        for is_result, group in groupby(conversation, lambda entry: isinstance(entry, Returned)):
+            entries = list(group)
+            mixed += reversed(entries) if is_result else entries
+        return super().missing(mixed)
+
+
+class LetsRunsGoOn(ReferenceGuard):
+    """Reminds in place of ending a run."""
+
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+        return ((index, replace(reminder, stops=False)) for index, reminder in super().missing(conversation))
+
+
+class EndsRunsWithoutWaitingForResults(ReferenceGuard):
+    """Ends a run where the model calls, and the results are lost."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        try:
+            super().before_request(conversation)
+        except RepeatLoopError:
+            while isinstance(conversation[-1], Returned):
+                del conversation[-1]
+            raise
+
+
+class EndsARunAgain(ReferenceGuard):
+    """Ends a run on account of calls that an earlier run was ended for."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        super().before_request(conversation)
+        for _, reminder in self.missing(conversation):
+            raise RepeatLoopError(reminder)
+
+
+class HasItsOwnIdeaOfAnEnd(ReferenceGuard):
+    """Ends a run and does not say why."""
+
+    def before_request(self, conversation: Conversation) -> None:
+        try:
+            super().before_request(conversation)
+        except RepeatLoopError as end:
+            raise RepeatLoopError(replace(end.reminder, count=0)) from None
+
+
 class SwallowingDriver(ReferenceDriver):
     """The adapter catches what the user's hooks raise."""
 
@@ -350,6 +416,13 @@ BROKEN: list[tuple[ReferenceDriver, str, str]] = [
     (driver(GoesOnAfterAHandoff), "test_handoff", "D12: only the third call after the handoff"),
     (driver(CountsNestedAgentsToo), "test_nested_agents", "D12: .*"),
     (driver(LeavesNestedAgentsAlone), "test_nested_agents", "D12: each nested run was to be reminded in its third"),
+    (driver(CountsOneCallAlone), "a cycle of two calls", "X1: .* should have been reminded, and was not"),
+    (driver(LooksAtNoResults), "changed results defer a reminder", "X2: .* reminded, and should not have been"),
+    (driver(MixesResultsUp), "each call of a batch has its own result", "X2: .* should have been reminded"),
+    (driver(LetsRunsGoOn), "a run ends", r"X5: runs were to end with .*, and ended with \[\]"),
+    (driver(EndsRunsWithoutWaitingForResults), "a run ends", "X5|S1|M5"),
+    (driver(EndsARunAgain), "a run ends", "X5: runs were to end with"),
+    (driver(HasItsOwnIdeaOfAnEnd), "a run ends", r"X5: runs were to end with \[\('search', 5"),
     (driver(Dropping), "a loop under the default configuration", "M5|S1"),
     (
         SwallowingDriver(),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, ToolCall, is_reminder
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, RepeatLoopError, ToolCall, is_reminder
 from repeatguard_core.testing import (
+    MEANINGS,
+    RETURNING_TOOLS,
     Call,
     Called,
     Driver,
@@ -39,29 +42,40 @@ class ReferenceGuard:
 
     def before_request(self, conversation: Conversation) -> None:
         """Insert what is missing."""
+        end: Reminder | None = None
         with self.support.failing_open("a reminder"):
-            for index, reminder in reversed(list(self.missing(conversation))):
-                conversation.insert(index, Said(reminder.text))
-                self.support.announce(reminder)
+            missing = list(self.missing(conversation))
+            end = next((reminder for index, reminder in missing if reminder.stops and index == len(conversation)), None)
+            for index, reminder in reversed(missing):
+                if not reminder.stops:
+                    conversation.insert(index, Said(reminder.text))
+                    self.support.announce(reminder)
+            if end is not None:
+                self.support.announce(end)
+        if end is not None:
+            raise RepeatLoopError(end)
 
     def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
         """Find the places where a reminder belongs and is not there yet."""
         chain = self.support.new_chain()
-        batch: list[ToolCall] = []
-        results: list[str] = []
+        batch: list[Called] = []
+        results: list[Returned] = []
         for index, entry in enumerate([*conversation, Said("")]):
             if isinstance(entry, Returned):
-                results.append(entry.tool)
+                results.append(entry)
                 continue
             if results:
-                reminder = chain.observe(batch)
-                if "handoff" in results:
+                answered = zip(batch, results, strict=True)
+                reminder = chain.observe(
+                    [ToolCall(call.tool, call.arguments, result.content) for call, result in answered]
+                )
+                if "handoff" in [result.tool for result in results]:
                     chain.reset()
                 elif reminder is not None and not self.is_ours(entry):
                     yield index, reminder
                 batch, results = [], []
             if isinstance(entry, Called):
-                batch.append(ToolCall(entry.tool, entry.arguments))
+                batch.append(entry)
             if isinstance(entry, Said) and not self.is_ours(entry):
                 chain.reset()
 
@@ -86,7 +100,11 @@ class ReferenceDriver(Driver):
             if run.from_storage:
                 conversation = player.restart(conversation)
             conversation.append(Said(run.prompt))
-            conversation = await player.play(run.turns, conversation, "main")
+            try:
+                conversation = await player.play(run.turns, conversation, "main")
+            except RepeatLoopError as end:
+                conversation = player.conversation
+                options.on_stop(end.tool_name, end.count, end.arguments)
         return player.requests
 
 
@@ -100,6 +118,7 @@ class Player:
         self._options = options
         self._guard = make_guard() if make_guard else None
         self._delegations = 0
+        self.conversation: Conversation = []
 
     def restart(self, conversation: Conversation) -> Conversation:
         """Go on as another process would."""
@@ -110,6 +129,7 @@ class Player:
     async def play(self, turns: Sequence[Turn], conversation: Conversation, agent: str) -> Conversation:
         """Play turns on a conversation, and give it back as it is then."""
         for turn in turns:
+            self.conversation = conversation
             for _ in range(1 + self._options.wired_twice):
                 if self._guard:
                     self._guard.before_request(conversation)
@@ -120,7 +140,7 @@ class Player:
             conversation.extend([Wrote(turn.text)] if turn.text else [])
             conversation.extend(Called(call.tool, call.arguments) for call in turn.calls)
             conversation.extend([Called("handoff", "{}")] if turn.hands_over else [])
-            conversation.extend([Returned(call.tool, await self._run_tool(call)) for call in turn.calls])
+            conversation.extend([Returned(call.tool, await self._run_tool(call, turn)) for call in turn.calls])
             if turn.hands_over:
                 conversation.append(Returned("handoff", "second"))
                 agent = "second"
@@ -130,9 +150,11 @@ class Player:
                 conversation.append(Said(turn.steer))
         return conversation
 
-    async def _run_tool(self, call: Call) -> str:
+    async def _run_tool(self, call: Call, turn: Turn) -> str:
+        if call.tool in RETURNING_TOOLS and call.arguments not in MEANINGS["not JSON"]:
+            return turn.result_of(call.tool, json.loads(call.arguments.strip() or "{}").get("q"))
         if call.tool != "delegate":
-            return {"failing": "it failed", "forbidden": "denied", "missing": "no such tool"}.get(call.tool, "ok")
+            return {"failing": "it failed", "forbidden": "denied", "missing": "no such tool"}.get(call.tool, "invalid")
         self._delegations += 1
         inner = await self.play(self._script.delegated, [Said("a task")], f"inner-{self._delegations}")
         return str(inner[-1])

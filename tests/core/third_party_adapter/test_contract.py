@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from repeatguard_core import RepeatGuardConfig
+from repeatguard_core import RepeatGuardConfig, RepeatLoopError
 from repeatguard_core.testing import (
     RETURNING_TOOLS,
     AdapterContract,
@@ -51,16 +51,19 @@ class TinyDriver(Driver):
         hooks: list[Any] = [guard] * (1 + options.wired_twice) if guard else []
         user_hooks = [lambda _: options.user_hook()] if options.user_hook else []  # type: ignore[misc]
         inner_numbers = count(1)
+        turn = Turn()
 
         def model(turns: Sequence[Turn], agent: str) -> Model:
             remaining = iter(turns)
 
-            async def answer(messages: Sequence[Message]) -> Message:
+            async def respond(messages: Sequence[Message]) -> Message:
+                nonlocal turn
                 requests.append(Request(tuple(entries(messages)), agent))
                 await options.pause()
-                return reply(next(remaining))
+                turn = next(remaining)
+                return reply(turn)
 
-            return answer
+            return respond
 
         def fail(q: Any = None) -> str:
             msg = "it failed"
@@ -70,14 +73,20 @@ class TinyDriver(Driver):
             inner = model(script.delegated, f"inner-{next(inner_numbers)}")
             return await run([{"role": "user", "content": "a task"}], inner, tools, hooks)
 
-        def answer(q: Any = None) -> str:
-            return "ok"
+        def returning(name: str) -> Any:
+            def answer(q: Any = None) -> str:
+                return turn.result_of(name, q)
 
-        tools = dict.fromkeys(RETURNING_TOOLS, answer) | {"failing": fail, "delegate": delegate}
+            return answer
+
+        tools = {name: returning(name) for name in RETURNING_TOOLS} | {"failing": fail, "delegate": delegate}
         for each in script.runs:
             messages = json.loads(json.dumps(messages)) if each.from_storage else messages
             messages.append({"role": "user", "content": each.prompt})
-            await run(messages, model(each.turns, "main"), tools, [*hooks, *user_hooks])
+            try:
+                await run(messages, model(each.turns, "main"), tools, [*hooks, *user_hooks])
+            except RepeatLoopError as end:
+                options.on_stop(end.tool_name, end.count, end.arguments)
         return requests
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, ToolCall, is_reminder
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, RepeatLoopError, ToolCall, is_reminder
+
+_END: dict[str, Any] = {"role": "end"}
 
 
 class TinyGuard:
@@ -21,27 +23,33 @@ class TinyGuard:
         self._support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
 
     def __call__(self, messages: list[dict[str, Any]]) -> None:
-        """Insert what is missing; the framework keeps it, so each reminder is inserted once."""
+        """Insert what is missing, or end the run; the framework keeps it, so each reminder is inserted once."""
+        end: Reminder | None = None
         with self._support.failing_open("a reminder"):
             for index, reminder in reversed(list(self._missing(messages))):
-                messages.insert(index, {"role": "user", "content": reminder.text})
+                if not reminder.stops:
+                    messages.insert(index, {"role": "user", "content": reminder.text})
+                elif index == len(messages):
+                    end = reminder
+                else:
+                    continue  # the end of an earlier run
                 self._support.announce(reminder)
+        if end is not None:
+            raise RepeatLoopError(end)
 
     def _missing(self, messages: Sequence[dict[str, Any]]) -> Iterator[tuple[int, Reminder]]:
         """Read the conversation from its start, and find the places where a reminder belongs and is not."""
         chain = self._support.new_chain()
-        due: Reminder | None = None
-        for index, message in enumerate(messages):
+        calls: list[dict[str, Any]] = []
+        results: dict[str, str] = {}
+        for index, message in enumerate([*messages, _END]):
             if message["role"] == "tool":
+                results[message["tool_call_id"]] = message["content"]
                 continue
             is_ours = message["role"] == "user" and is_reminder(str(message["content"]))
+            due = chain.observe(ToolCall(call["name"], call["arguments"], results[call["id"]]) for call in calls)
             if due and not is_ours:
                 yield index, due
-            due = None
-            if message["role"] == "assistant":
-                calls = [ToolCall(call["name"], call["arguments"]) for call in message.get("tool_calls", ())]
-                due = chain.observe(calls)
-            elif not is_ours:
+            calls, results = message.get("tool_calls", []), {}
+            if message["role"] == "user" and not is_ours:
                 chain.reset()
-        if due:
-            yield len(messages), due

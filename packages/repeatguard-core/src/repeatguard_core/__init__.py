@@ -4,7 +4,8 @@ from repeatguard_core._arguments import canonical_arguments
 from repeatguard_core._calls import ToolCall
 from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._reminder import Reminder, is_reminder
+from repeatguard_core._reminder import Reminder, RepeatLoopError, is_reminder
+from repeatguard_core._settings import ToolSettings
 from repeatguard_core._support import AdapterSupport
 
 __all__ = [
@@ -12,7 +13,9 @@ __all__ = [
     "Reminder",
     "RepeatChain",
     "RepeatGuardConfig",
+    "RepeatLoopError",
     "ToolCall",
+    "ToolSettings",
     "canonical_arguments",
     "is_reminder",
 ]

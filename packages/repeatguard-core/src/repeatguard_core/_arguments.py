@@ -11,20 +11,22 @@ import dataclasses
 import json
 import math
 from collections import UserList
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from enum import Enum
 from itertools import chain
-from typing import Final, cast
+from typing import Final, ParamSpec, cast
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from repeatguard_core._numbers import TOO_MANY_ZEROS, Verbatim, decode_number, spell, spell_literal
 
-__all__ = ["canonical_arguments"]
+__all__ = ["canonical_arguments", "without"]
+
+_Arguments = ParamSpec("_Arguments")
 
 _NO_ARGUMENTS: Final = "{}"
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
@@ -67,15 +69,52 @@ def canonical_arguments(arguments: object) -> str:
         return object.__repr__(arguments)
 
 
+def without(names: AbstractSet[str], arguments: object, canonical: str) -> str:
+    """Leave some arguments out of the comparison (X3).
+
+    Args:
+        names: The arguments' names. Only the outermost ones are looked at.
+        arguments: What the model sent, as for `canonical_arguments`.
+        canonical: Their canonical form.
+
+    Returns:
+        The canonical form of what is left; of what is no object, the canonical form as it is.
+
+    Raises:
+        Nothing, whatever the arguments are.
+    """
+    if not names or not canonical.startswith("{"):
+        return canonical
+    try:
+        if isinstance(arguments, Mapping):
+            return canonical_arguments({key: arguments[key] for key in arguments if _key_text(key) not in names})
+        return _on_a_deep_stack(_canonical_without, names, canonical)
+    except Exception:  # noqa: BLE001 - as above
+        return canonical
+
+
+def _canonical_without(names: AbstractSet[str], canonical: str) -> str:
+    members = json.loads(canonical, parse_float=Verbatim, parse_int=Verbatim)
+    return _write({name: value for name, value in members.items() if name not in names})
+
+
 def _canonical_text(text: str) -> str:
     if text == "null" or not text.strip():
         return _NO_ARGUMENTS
     try:
-        return _canonical_json(text)
+        return _on_a_deep_stack(_canonical_json, text)
     except RecursionError:
-        # How deep the parser gets depends on the caller's stack; a thread's own stack is always the same.
+        return text
+
+
+def _on_a_deep_stack(function: Callable[_Arguments, str], *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> str:
+    """Call a function that parses; how deep it may get must not depend on who calls."""
+    try:
+        return function(*args, **kwargs)
+    except RecursionError:
+        # A thread's own stack is always the same.
         with ThreadPoolExecutor(max_workers=1) as thread:
-            return thread.submit(_canonical_unless_too_deep, text).result()
+            return thread.submit(function, *args, **kwargs).result()
 
 
 def _canonical_json(text: str) -> str:
@@ -90,13 +129,6 @@ def _canonical_json(text: str) -> str:
         return _write(json.loads(text, parse_float=spell_literal, parse_int=spell_literal))
     except ValueError:
         return _not_json(text)
-
-
-def _canonical_unless_too_deep(text: str) -> str:
-    try:
-        return _canonical_json(text)
-    except RecursionError:
-        return text
 
 
 def _not_json(text: str) -> str:

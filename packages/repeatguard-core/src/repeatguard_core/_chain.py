@@ -1,73 +1,36 @@
-"""The chain: how many identical calls in a row there are, and whether a reminder is due.
-
-The rules stand in `TABLE`, a row for each thing that can happen. Nothing in here knows a
-framework, a file, a clock or a word of what the model reads.
-"""
+"""The chain: it takes a conversation's calls in order, and says when a reminder is due."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 
-from repeatguard_core._calls import ComparedCall, NotedCall, ToolCall
+from repeatguard_core._calls import ComparedCall, PastCall, ToolCall
 from repeatguard_core._checkpoint import read_checkpoint, write_checkpoint
-from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._reminder import Reminder, compose
+from repeatguard_core._config import RepeatGuardConfig, rule_book
+from repeatguard_core._cycles import TABLE, Depth, Event, Repetition, State, completed, event_of
+from repeatguard_core._reminder import Due, Reminder, compose
 
-__all__ = ["TABLE", "Event", "RepeatChain"]
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """All that a chain is: the call that the next one is compared with, and how often it came in a row."""
-
-    call: ComparedCall | NotedCall | None
-    count: int
-
-
-class Event(Enum):
-    """What can happen to a chain."""
-
-    UNTRACKED = "a call that is not tracked"
-    SAME = "a tracked call identical to the previous tracked one"
-    DIFFERENT = "a tracked call that differs from the previous tracked one, or is the first"
-    NEW_MATERIAL = "something new came into the conversation"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What an event does: the state after it, and whether a count that is a threshold then reminds."""
-
-    after: Callable[[State, ComparedCall | None], State]
-    reminds: bool
-
-
-#: Within a chain every count is reached once, so each threshold reminds once (D10).
-TABLE: Final[dict[Event, Rule]] = {
-    Event.UNTRACKED: Rule(lambda state, _: state, reminds=False),  # D6
-    Event.SAME: Rule(lambda state, call: State(call, state.count + 1), reminds=True),  # D1, D9, D10
-    Event.DIFFERENT: Rule(lambda _, call: State(call, 1), reminds=False),  # D1, D10
-    Event.NEW_MATERIAL: Rule(lambda _, __: State(None, 0), reminds=False),  # D11
-}
+__all__ = ["RepeatChain"]
 
 
 class RepeatChain:
-    """Counts identical calls in a row and says when a reminder is due.
+    """Counts how often calls come again in a row, and says when a reminder is due.
 
     A chain belongs to one conversation and takes its calls in order, from one thread at a time.
-    It holds one call and one number, so it stays the same size however long a run is.
+    It holds the last call, and of the few before it what a reminder may quote, so it stays the
+    same size however long a run is.
 
     Args:
         config: Thresholds and tools; left out, the defaults.
         untracked: Tells from a tool's name whether the tool is mere bookkeeping, to be passed
             over like an excluded one. It must always answer the same for the same name.
 
-    Fulfils D1, D6, D8, D9, D10, D11 and S4.
+    Fulfils D1, D6, D8, D9, D10, D11, S4, X1, X2, X3, X4 and X5.
     """
 
-    __slots__ = ("_config", "_state", "_untracked")
+    __slots__ = ("_book", "_config", "_state", "_untracked")
 
     def __init__(
         self,
@@ -75,28 +38,33 @@ class RepeatChain:
         untracked: Callable[[str], bool] | None = None,
     ) -> None:
         self._config = RepeatGuardConfig() if config is None else config
+        self._book = rule_book(self._config)
         self._untracked = untracked
-        self._state = State(None, 0)
+        self._state = self._empty()
 
     def observe(self, calls: Iterable[ToolCall]) -> Reminder | None:
         """Take in the calls of one response of the model.
 
         Args:
             calls: The calls in the model's order, whatever becomes of them: denied, unknown,
-                failing and hosted calls count like any other.
+                failing and hosted calls count like any other. Where results are to be compared,
+                the calls come with theirs.
 
         Returns:
-            The reminder that is due after this batch (the last one, if several are), or None.
+            The reminder that is due after this batch (the last one, if several are), or None. If
+            its ``stops`` is true, the run is to end in its place.
 
         Raises:
             Exception: Whatever ``untracked`` raises; the chain is then as it was before.
         """
-        batch = [(self.tracks(call.name), ComparedCall(call)) for call in calls]
-        due: State | None = None
-        for tracked, call in batch:
-            if self._apply(self._event(call) if tracked else Event.UNTRACKED, call):
-                due = self._state
-        return None if due is None else self._reminder(due)
+        batch = [(self.tracks(call.name), self._compared(call)) for call in calls]
+        due: Reminder | None = None
+        for is_tracked, call in batch:
+            repetition = self._take_in(call) if is_tracked else self._apply(Event.UNTRACKED, call)
+            reminder = None if repetition is None else self._reminder(repetition)
+            if reminder is not None and (reminder.stops or due is None or not due.stops):
+                due = reminder
+        return due
 
     def catch_up(self, newest_first: Iterable[Sequence[ToolCall] | str | None]) -> None:
         """Bring the chain to where a conversation has brought it, reading back only as far as it matters.
@@ -112,35 +80,38 @@ class RepeatChain:
         Raises:
             Exception: Whatever ``untracked`` raises; the chain is then as it was before.
         """
-        start = State(None, 0)
-        newest: ComparedCall | None = None
-        seen: list[ComparedCall] = []
-        enough = self._config.thresholds[-1]
+        start = self._empty()
+        depth = Depth(start.longest, self._book.enough)
+        noted: State | None = None
+        since = 0
         for past in newest_first:
             if past is None:
                 break
             if isinstance(past, str):
-                noted = read_checkpoint(past)
                 if noted is None:
-                    continue
-                start = State(*noted)
+                    noted, since = read_checkpoint(past, start), len(depth.calls)
+            else:
+                for call in reversed(past):
+                    if self.tracks(call.name):
+                        depth.read(self._compared(call))
+            # Behind a checkpoint only the calls that it has no words for are of interest.
+            if depth.is_enough or (noted is not None and len(depth.calls) - since >= len(noted.calls) - 1):
                 break
-            batch = [ComparedCall(call) for call in reversed(past) if self.tracks(call.name)]
-            seen += batch
-            newest = newest or next(iter(batch), None)
-            if newest and (len(seen) > enough or not all(newest.is_identical_to(call) for call in batch)):
-                break
+        calls = depth.calls
+        if noted is not None:
+            calls, in_sight = depth.calls[:since], depth.calls[since:]
+            start = replace(noted, calls=tuple(_in_words(noted.calls, in_sight, start.quotable)))
         self._state = start
-        for call in reversed(seen):
-            self._apply(self._event(call), call)
+        for each in reversed(calls):
+            self._take_in(each)
 
     def checkpoint(self) -> str:
         """Write down where the chain stands, for `catch_up` to go on from.
 
         Returns:
-            A short text that holds the count, and the last call as nothing but a digest.
+            A short text that holds counts, and of calls and results nothing but digests.
         """
-        return write_checkpoint(self._state.call, self._state.count)
+        return write_checkpoint(self._state)
 
     def tracks(self, tool_name: str) -> bool:
         """Tell whether calls of a tool count.
@@ -164,22 +135,50 @@ class RepeatChain:
         """
         self._apply(Event.NEW_MATERIAL)
 
-    def _apply(self, event: Event, call: ComparedCall | None = None) -> bool:
-        """Follow the table's row for an event, and tell whether a reminder falls due."""
-        rule = TABLE[event]
-        self._state = rule.after(self._state, call)
-        return rule.reminds and self._state.count in self._config.thresholds
+    def _empty(self) -> State:
+        return State.empty(self._config.max_cycle_length, self._config.arguments_preview_chars)
 
-    def _event(self, call: ComparedCall) -> Event:
-        previous = self._state.call
-        return Event.SAME if previous is not None and call.is_identical_to(previous) else Event.DIFFERENT
+    def _compared(self, call: ToolCall) -> ComparedCall:
+        return ComparedCall(call, self._book.rules_for(call.name))
 
-    def _reminder(self, due: State) -> Reminder:
-        assert isinstance(due.call, ComparedCall)
+    def _take_in(self, call: ComparedCall) -> Repetition | None:
+        """Take in a tracked call, and tell whether a cycle has come once more."""
+        for earlier in self._state.calls:
+            call.learn_from(earlier)
+        return self._apply(event_of(call, self._state.calls), call)
+
+    def _apply(self, event: Event, *call: ComparedCall) -> Repetition | None:
+        """Follow the table's row for an event."""
+        before = self._state
+        self._state = TABLE[event](before, call)
+        return completed(before, self._state)
+
+    def _reminder(self, repetition: Repetition) -> Reminder | None:
+        """Give what is due at a repetition: by a tool's own settings, if all calls of the cycle go by them."""
+        ladders = {call.ladder for call in repetition.calls} - {None}
+        ladder = (ladders.pop() if len(ladders) == 1 else None) or self._book.general.ladder
+        stops = ladder.stops_at(repetition.level)
+        threshold = ladder.stop_after if stops else ladder.threshold_at(repetition.level)
+        if threshold is None:
+            return None
         return compose(
-            tool_name=due.call.name,
-            count=due.count,
-            is_first=due.count == self._config.thresholds[0],
-            arguments=due.call.canonical,
+            Due(
+                calls=[call.quoted for call in repetition.calls],
+                count=repetition.count,
+                threshold=threshold,
+                is_first=repetition.level == ladder.thresholds[0],
+                stops=stops,
+            ),
+            self._book.wording,
             preview_chars=self._config.arguments_preview_chars,
         )
+
+
+def _in_words(noted: Iterable[PastCall], in_sight: Iterable[ComparedCall], chars: int) -> Iterator[PastCall]:
+    """Find the words again that a checkpoint has left out."""
+    for known, seen in zip_longest(noted, in_sight):
+        if known is not None:
+            if seen is None or seen.digest != known.digest:
+                yield known
+            else:
+                yield replace(seen.noted(chars), result=known.result)

@@ -3,41 +3,57 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
-from repeatguard_core._calls import ComparedCall, NotedCall
+from repeatguard_core._calls import NotedCall
+from repeatguard_core._cycles import Row, State
 
 __all__ = ["read_checkpoint", "write_checkpoint"]
 
 #: What it begins with; the number changes with what the text says.
-_NAME: Final = "repeatguard-chain-1"
-_FORM: Final = re.compile(f"{_NAME} (?P<count>[0-9]{{1,9}}) (?P<digest>none|[0-9a-f]{{64}})")
+_NAME: Final = "repeatguard-chain-2"
+_ROW: Final = r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"
+_CALL: Final = r"[0-9a-f]{32}(?:\.[0-9a-f]{32})?"
+_FORM: Final = re.compile(
+    f"{_NAME} (?P<age>[0-9]{{1,2}}) (?P<rows>{_ROW}(?:,{_ROW}){{0,15}}) (?P<calls>none|{_CALL}(?:,{_CALL}){{0,15}})"
+)
 
 
-def write_checkpoint(call: ComparedCall | NotedCall | None, count: int) -> str:
+def write_checkpoint(state: State) -> str:
     """Write down a chain.
 
     Args:
-        call: The call that the next one is compared with, or None.
-        count: How often it came in a row.
+        state: All of it.
 
     Returns:
-        The text; of the call no more than a digest.
+        The text; of calls and results no more than digests.
     """
-    return f"{_NAME} {count} {call.digest if call else 'none'}"
+    rows = ",".join(f"{row.identical}.{row.alike}.{row.level}" for row in state.rows)
+    calls = ",".join(call.digest + (f".{call.result}" if call.result else "") for call in state.calls)
+    return f"{_NAME} {state.age} {rows} {calls or 'none'}"
 
 
-def read_checkpoint(text: str) -> tuple[NotedCall | None, int] | None:
+def read_checkpoint(text: str, empty: State) -> State | None:
     """Read what was written down.
 
     Args:
         text: Any text.
+        empty: The state of a chain that has seen nothing. If cycles may now be longer, or no longer
+            as long, then what is known of those that both know counts.
 
     Returns:
-        The call and the count; or None if the text is no checkpoint, or one of another version.
+        The state; or None if the text is no checkpoint, or one of another version.
     """
     match = _FORM.fullmatch(text)
-    if match is None or (match["digest"] == "none") != (int(match["count"]) == 0):
+    if match is None:
         return None
-    call = None if match["digest"] == "none" else NotedCall(match["digest"])
-    return call, int(match["count"])
+    rows = [Row(*map(int, row.split("."))) for row in match["rows"].split(",")]
+    noted = [] if match["calls"] == "none" else [call.partition(".") for call in match["calls"].split(",")]
+    calls = [NotedCall(digest, result or None) for digest, _, result in noted]
+    return replace(
+        empty,
+        rows=(*rows[: empty.longest], *empty.rows[len(rows) :]),
+        calls=tuple(calls[: empty.longest]),
+        age=min(int(match["age"]), len(calls), empty.longest),
+    )

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from repeatguard_core._patterns import matches
-from repeatguard_core._thresholds import validated_thresholds
+from repeatguard_core._reminder import template_fault
+from repeatguard_core._rules import RuleBook
+from repeatguard_core._settings import (
+    Integer,
+    NamesByPattern,
+    OnChangedResult,
+    Patterns,
+    Settings,
+    Thresholds,
+    ToolSettings,
+)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,12 +32,13 @@ else:
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["RepeatGuardConfig"]
+__all__ = ["RepeatGuardConfig", "rule_book"]
 
 _PYPROJECT: Final = "pyproject.toml"
+_LONGEST_CYCLE: Final = 16
 
 
-class RepeatGuardConfig(BaseModel, frozen=True, extra="forbid"):
+class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
     """When to remind and about which tools: one configuration for every framework.
 
     It is immutable and hashable, so one object may serve any number of agents and threads,
@@ -43,19 +53,41 @@ class RepeatGuardConfig(BaseModel, frozen=True, extra="forbid"):
         exclude: Patterns of tools to leave alone. Exclusion wins over inclusion.
         arguments_preview_chars: How many characters of the arguments a detailed reminder
             quotes, at least 1. Detection always looks at all of them.
+        max_cycle_length: How many different calls a loop may go through, from 1 to 16. With 1
+            only identical calls in a row are a loop.
+        on_changed_result: What it means if an identical call has another result than the last
+            one: ``"count"`` takes no notice, ``"reset"`` starts counting anew, and ``"defer"``
+            reminds two calls later (of a call without arguments it starts anew).
+        ignore_arguments: Patterns of tools, and for each the names of arguments that are left
+            out of the comparison. Reminders quote them all the same.
+        remind_every: After the highest threshold, remind again every so many repetitions, at
+            least 1; None for silence.
+        stop_after: End the run at this count, which is above the highest threshold; None for
+            never. No call is blocked: the run ends before the next request.
+        first_reminder: Text to put in place of the short one, with ``{tool}``, ``{count}`` and
+            ``{arguments}`` where they belong.
+        later_reminder: Text to put in place of the detailed one.
+        tools: Settings of some tools that differ from these. The first entry that matches counts.
 
     Raises:
-        ValueError: A setting is wrong or unknown. The message names setting, value and
-            limit (it is pydantic's ``ValidationError``, which is a ``ValueError``).
+        ValueError: A setting is wrong or unknown, or could never act. The message names setting,
+            value and limit (it is pydantic's ``ValidationError``, which is a ``ValueError``).
 
-    Fulfils C1, C2, C3, C4 and D7.
+    Fulfils C1, C2, C3, C4, D7, X1, X2, X3, X4, X5 and X6.
     """
 
-    # Any sequence may be given; what is kept is a tuple.
-    thresholds: Annotated[Sequence[int], AfterValidator(tuple)] = (3, 5, 8)
-    include: Annotated[Sequence[str], AfterValidator(tuple)] = ()
-    exclude: Annotated[Sequence[str], AfterValidator(tuple)] = ()
-    arguments_preview_chars: Annotated[int, Field(ge=1)] = 500
+    thresholds: Thresholds = (3, 5, 8)
+    include: Patterns = ()
+    exclude: Patterns = ()
+    arguments_preview_chars: Annotated[Integer, Field(ge=1)] = 500
+    max_cycle_length: Annotated[Integer, Field(ge=1, le=_LONGEST_CYCLE)] = 4
+    on_changed_result: OnChangedResult = "count"
+    ignore_arguments: NamesByPattern = Field(default_factory=dict, validate_default=True)
+    remind_every: Annotated[Integer, Field(ge=1)] | None = None
+    stop_after: Integer | None = None
+    first_reminder: str | None = None
+    later_reminder: str | None = None
+    tools: tuple[ToolSettings, ...] = ()
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
@@ -109,44 +141,34 @@ class RepeatGuardConfig(BaseModel, frozen=True, extra="forbid"):
             return False
         return not self.include or any(matches(pattern, tool_name) for pattern in self.include)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_unknown_settings(cls, settings: object) -> object:
-        if isinstance(settings, Mapping):
-            for name, value in settings.items():
-                if name not in cls.model_fields:
-                    near = difflib.get_close_matches(str(name), cls.model_fields, n=1)
-                    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(cls.model_fields)}"
-                    msg = f"{name} (here {value!r}) is no setting of repeatguard; {hint}"
-                    raise ValueError(msg)
-        return settings
+    @cached_property
+    def _book(self) -> RuleBook:
+        return RuleBook(self)
 
-    @field_validator("thresholds", mode="before")
+    @field_validator("first_reminder", "later_reminder")
     @classmethod
-    def _check_thresholds(cls, thresholds: object) -> tuple[int, ...]:
-        return validated_thresholds(thresholds)
-
-    @field_validator("arguments_preview_chars", mode="before")
-    @classmethod
-    def _check_preview(cls, preview: Any) -> Any:
-        if isinstance(preview, bool | float):
-            msg = f"it must be an integer of at least 1, and {preview!r} is a {type(preview).__name__}"
-            raise ValueError(msg)  # noqa: TRY004 - as above
-        return preview
-
-    @field_validator("include", "exclude", mode="before")
-    @classmethod
-    def _check_patterns(cls, patterns: Any) -> Any:
-        if isinstance(patterns, str | Mapping):
-            hint = f"; write [{patterns!r}]" if isinstance(patterns, str) else ""
-            msg = f"a list of patterns is wanted, not {patterns!r}{hint}"
-            raise ValueError(msg)  # noqa: TRY004 - pydantic reports a ValueError and lets a TypeError through
-        if isinstance(patterns, AbstractSet):
-            patterns = sorted(patterns)
-        if isinstance(patterns, Iterable) and "" in (patterns := tuple(patterns)):
-            msg = f"a pattern must have at least one character, and '' in {patterns!r} has none"
+    def _check_template(cls, template: str | None) -> str | None:
+        fault = None if template is None else template_fault(template)
+        if fault:
+            msg = f"{fault}; here {template!r}"
             raise ValueError(msg)
-        return patterns
+        return template
+
+    @model_validator(mode="after")
+    def _refuse_what_can_never_act(self) -> Self:
+        fault = next(self._book.faults(), None)
+        if fault:
+            raise ValueError(fault)
+        return self
+
+
+def rule_book(config: RepeatGuardConfig) -> RuleBook:
+    """Give what a configuration says about each tool.
+
+    Args:
+        config: The configuration.
+    """
+    return config._book  # noqa: SLF001 - users of a configuration have no use for it
 
 
 def _table_name(file: Path) -> str:

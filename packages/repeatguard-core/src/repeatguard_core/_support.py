@@ -12,7 +12,7 @@ from typing import Final
 
 from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._reminder import Reminder, on_one_line
+from repeatguard_core._reminder import Reminder, describe
 
 __all__ = ["AdapterSupport"]
 
@@ -70,17 +70,26 @@ class AdapterSupport:
     def announce(self, reminder: Reminder) -> None:
         """Log a reminder and hand it to ``on_reminder``, once for each reminder (S6).
 
+        If the run is to end in its place, then that is logged, and nothing else is done.
+
         Args:
             reminder: One that the model is about to be sent for the first time.
         """
-        _LOGGER.info(
-            "reminded the model: %s called %d times in a row with the same arguments (threshold %d)",
-            on_one_line(reminder.tool_name),
-            reminder.count,
+        level, did = (logging.WARNING, "ended the run") if reminder.stops else (logging.INFO, "reminded the model")
+        _LOGGER.log(
+            level,
+            "%s: %s (threshold %d)",
+            did,
+            describe(reminder),
             reminder.threshold,
-            extra={"tool": reminder.tool_name, "count": reminder.count, "threshold": reminder.threshold},
+            extra={
+                "tool": reminder.tool_name,
+                "count": reminder.count,
+                "threshold": reminder.threshold,
+                "cycle_length": len(reminder.tool_names),
+            },
         )
-        if self._on_reminder is not None:
+        if self._on_reminder is not None and not reminder.stops:
             with self.failing_open("on_reminder"):
                 _refuse_awaitable(self._on_reminder(reminder))
 

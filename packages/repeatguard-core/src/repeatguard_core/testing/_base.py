@@ -9,12 +9,19 @@ from typing import Any, ClassVar, Final
 import pytest
 
 from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core.testing._checks import ContractError, check_invariants, check_requests, check_untouched
+from repeatguard_core.testing._checks import (
+    ContractError,
+    Stopped,
+    check_invariants,
+    check_requests,
+    check_stops,
+    check_untouched,
+)
 from repeatguard_core.testing._driver import Driver, MakeGuard, Options, Request
-from repeatguard_core.testing._oracle import due_reminders, expected_requests
+from repeatguard_core.testing._oracle import Expected, due_reminders, expected_requests
 from repeatguard_core.testing._report import Report
 from repeatguard_core.testing._scenarios import SCENARIOS
-from repeatguard_core.testing._script import Capability, Script
+from repeatguard_core.testing._script import Capability, Script, needs_of
 
 __all__ = ["ContractBase"]
 
@@ -65,28 +72,34 @@ class ContractBase:
         untracked: Callable[[str], bool] | None = None,
     ) -> Sequence[Request]:
         """Play a script with the guard and without it, and check everything about it."""
-        self.needs(*script.needs, Capability.STREAMING if streamed else None)
-        requests = self.play(script, self.maker(config, untracked), streamed=streamed)
+        due = due_reminders(script, config, untracked)
+        self.needs(*script.needs, *needs_of(config), Capability.STREAMING if streamed else None)
+        stopped: list[Stopped] = []
+        guard = self.maker(config, untracked)
+        requests = self.play(script, guard, streamed=streamed, on_stop=lambda *stop: stopped.append(stop))  # pyright: ignore[reportUnknownLambdaType]
         unguarded = self.play(script, None, streamed=streamed)
         try:
-            self.compare(script, config, rule, requests, untracked)
-            check_untouched(requests, unguarded)
+            self.compare(script, config, rule, requests, untracked, stopped)
+            check_untouched(requests, unguarded, up_to=_requests_before_an_end(due))
         except ContractError as error:
             error.args = (f"{error}\n\nThe script:\n{script}\n\nThe configuration:\n{config!r}",)
             raise
         return requests
 
     @staticmethod
-    def compare(
+    def compare(  # noqa: PLR0913, PLR0917 - what was asked for, and what came of it
         script: Script,
         config: RepeatGuardConfig,
         rule: str,
         requests: Sequence[Request],
         untracked: Callable[[str], bool] | None = None,
+        stopped: Sequence[Stopped] = (),
     ) -> None:
-        """Check the requests that a script has led to."""
+        """Check the requests that a script has led to, and where the guard has ended runs."""
         check_invariants(requests)
         due = due_reminders(script, config, untracked)
+        ends = [each.reminder(config) for each in due if each.stops]
+        check_stops(stopped, [(end.tool_name, end.count, end.arguments) for end in ends])
         check_requests(requests, expected_requests(script, config, due), rule)
 
     def maker(self, config: RepeatGuardConfig, untracked: Callable[[str], bool] | None = None) -> MakeGuard:
@@ -109,3 +122,8 @@ class ContractBase:
         for capability in capabilities:
             if capability is not None and capability in self.driver.lacks:
                 pytest.skip(f"{self.driver.name} lacks {capability.name}: {self.driver.lacks[capability]}")
+
+
+def _requests_before_an_end(due: Sequence[Expected]) -> int | None:
+    """Count the requests up to the first end of a run; None if none ends."""
+    return next((each.turn + 1 for each in due if each.stops), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby, pairwise
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from repeatguard_core._arguments import canonical_arguments
 from repeatguard_core._reminder import is_reminder
@@ -12,12 +12,18 @@ from repeatguard_core.testing._driver import Called, Entry, Other, Request, Retu
 
 __all__ = [
     "ContractError",
+    "Stopped",
     "check_invariants",
     "check_requests",
+    "check_stops",
     "check_untouched",
     "reminders_in",
     "without_reminders",
 ]
+
+
+#: A run that the guard has ended: the tool, the count and the arguments that the framework's user was given.
+Stopped: TypeAlias = tuple[str, int, str]
 
 
 class ContractError(AssertionError):
@@ -131,16 +137,32 @@ def check_requests(requests: Sequence[Request], expected: Sequence[tuple[Entry, 
         raise ContractError("S1", f"there were {len(requests)} requests to the main agent, not {len(expected)}")
 
 
-def check_untouched(guarded: Sequence[Request], unguarded: Sequence[Request]) -> None:
+def check_stops(stopped: Sequence[Stopped], expected: Sequence[Stopped]) -> None:
+    """Check where the guard has ended runs.
+
+    Args:
+        stopped: The tool, the count and the arguments that the framework's user was given, for each.
+        expected: The same, as it should have been.
+
+    Raises:
+        ContractError: They differ (X5).
+    """
+    if list(stopped) != list(expected):
+        raise ContractError("X5", f"runs were to end with {list(expected)}, and ended with {list(stopped)}")
+
+
+def check_untouched(guarded: Sequence[Request], unguarded: Sequence[Request], up_to: int | None = None) -> None:
     """Check that the guard changes nothing beside its reminders.
 
     Args:
         guarded: What the models were sent with the guard.
         unguarded: What they were sent without it.
+        up_to: How many requests to compare; left out, all of them.
 
     Raises:
         ContractError: An entry was added, changed or dropped (S1).
     """
+    guarded, unguarded = guarded[:up_to], unguarded[:up_to]
     for number, (with_guard, without) in enumerate(zip(guarded, unguarded, strict=False), 1):
         left = without_reminders(with_guard)
         if left != without.entries:

@@ -36,20 +36,20 @@ from repeatguard_core.testing._probes import (
 )
 from repeatguard_core.testing._scenarios import AT_TWO_AND_FOUR, DONE, ONE, Scenario
 from repeatguard_core.testing._script import Call, Capability, Run, Script, Turn
-from repeatguard_core.testing._strategies import scripts
+from repeatguard_core.testing._strategies import configured_scripts
 
 __all__ = ["AdapterContract"]
 
 _Test = TypeVar("_Test", bound=Callable[..., None])
 _LOOP: Final = Script((Run("go", (*[Turn((ONE,))] * 5, DONE)),))
-_EXAMPLES: Final = 30
+_EXAMPLES: Final = 60
 
 
 def _shows(*rules: str) -> Callable[[_Test], _Test]:
     """Name the rules that a test holds an adapter to."""
 
     def mark(test: _Test) -> _Test:
-        test.rules = rules  # type: ignore[attr-defined]
+        test.rules = (*getattr(test, "rules", ()), *rules)  # type: ignore[attr-defined]
         return test
 
     return mark
@@ -71,10 +71,10 @@ class AdapterContract(ContractBase):
         self.check(scenario.script, scenario.config, scenario.rules[0], streamed=streamed)
 
     @_shows("D1", "D2", "D3", "D4", "D6", "D8", "D9", "D10", "D11", "M1", "M2", "M3", "M4", "M5", "M6", "S1")
+    @_shows("X1", "X2", "X3", "X4", "X5")
     def test_random_scripts(self, streamed: bool) -> None:  # noqa: FBT001
         """Whatever happens, the model is sent what an oracle says."""
         self.needs(Capability.STREAMING if streamed else None)
-        config = RepeatGuardConfig(thresholds=(2, 3, 5), exclude=("note",), arguments_preview_chars=40)
 
         @settings(
             max_examples=max(_EXAMPLES, int(os.environ.get("REPEATGUARD_EXAMPLES", "0"))),
@@ -84,8 +84,9 @@ class AdapterContract(ContractBase):
             verbosity=Verbosity.quiet,  # the error has the script, which reads better than the calls that make it
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         )
-        @given(scripts(self.driver.lacks))
-        def check(script: Script) -> None:
+        @given(configured_scripts(self.driver.lacks))
+        def check(drawn: tuple[RepeatGuardConfig, Script]) -> None:
+            config, script = drawn
             self.check(script, config, "D1", streamed=streamed)
 
         check()

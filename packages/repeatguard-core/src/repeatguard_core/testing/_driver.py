@@ -89,6 +89,11 @@ async def _pause() -> None:
     await asyncio.sleep(0)
 
 
+def _no_stop(tool: str, count: int, arguments: str) -> None:
+    msg = f"the guard ended a run after {tool}({arguments}) had come {count} times, and nothing here asks for that"
+    raise AssertionError(msg)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How a script is to be played.
@@ -99,12 +104,15 @@ class Options:
         user_hook: Wire this, too, as a user wires hooks, handlers or processors together with the
             guard; it is called before each request of the main agent.
         pause: The model awaits this before each response, so that runs can take turns.
+        on_stop: Called when the guard ends a run, with the tool's name, the count and the quoted
+            arguments, as the framework's user gets them.
     """
 
     streamed: bool = False
     wired_twice: bool = False
     user_hook: Callable[[], None] | None = None
     pause: Callable[[], Awaitable[None]] = _pause
+    on_stop: Callable[[str, int, str], None] = _no_stop
 
 
 #: Makes a guard. A driver calls it when it starts to play, and again where a process would start anew.
@@ -146,9 +154,12 @@ class Driver(abc.ABC):
     async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
         """Play a script, and record what the model is sent.
 
+        If the guard ends a run, pass that on to ``options.on_stop`` and leave out the turns that the
+        run has left. A further run goes on from the conversation as the framework has it then.
+
         Args:
-            script: What the model does and what happens. Take the turns one by one: each is the
-                response to one request.
+            script: What the model does and what happens. Take the turns of a run one by one: each
+                is the response to one request.
             make_guard: Makes the guard to wire; None means to play without one.
             options: How to play it.
 

@@ -5,44 +5,64 @@ For every call it looks back over all calls before it. That is slow and plain on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Final
 
-from repeatguard_core._calls import ToolCall
-from repeatguard_core._chain import RepeatChain
+from repeatguard_core._arguments import canonical_arguments
 from repeatguard_core._config import RepeatGuardConfig
+from repeatguard_core._reminder import Due, QuotedCall, Reminder, Wording, compose
 from repeatguard_core.testing._driver import Called, Entry, Returned, Said, Wrote
-from repeatguard_core.testing._script import MEANINGS, Call, Script
+from repeatguard_core.testing._script import MEANINGS, RETURNING_TOOLS, Call, Run, Script, Turn
 
-__all__ = ["Due", "due_reminders", "expected_requests"]
+__all__ = ["Expected", "due_reminders", "expected_requests", "turns_played"]
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
-    """A reminder that belongs behind the results of a turn.
+class Expected:
+    """A reminder that belongs behind the results of a turn, or the end of the run in its place.
 
     Attributes:
         turn: Which of the script's turns, counted from 0 over all runs.
-        call: The call it is about.
-        count: How many there were in a row.
+        calls: The call it is about, or the calls of a cycle.
+        count: How often they came in a row.
+        is_first: Whether it is about the lowest threshold.
+        stops: Whether the run ends here.
     """
 
     turn: int
-    call: Call
+    calls: tuple[Call, ...]
     count: int
+    is_first: bool = False
+    stops: bool = False
 
-    def text(self, config: RepeatGuardConfig) -> str:
-        """Give the words that the core has for it."""
-        reminder = RepeatChain(config).observe([ToolCall(self.call.tool, self.call.arguments)] * self.count)
-        assert reminder is not None
-        return reminder.text
+    def reminder(self, config: RepeatGuardConfig) -> Reminder:
+        """Put it in the words that the core has for it."""
+        written = [(call.tool, canonical_arguments(call.arguments)) for call in self.calls]
+        quoted = [QuotedCall(tool, arguments, len(arguments)) for tool, arguments in written]
+        return compose(
+            Due(quoted, self.count, 0, self.is_first, self.stops),
+            Wording(config.first_reminder, config.later_reminder),
+            preview_chars=config.arguments_preview_chars,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A tracked call, as the rules compare it."""
+
+    call: Call
+    identity: tuple[str, str]
+    result: str
+    policy: str
+    steps: tuple[tuple[int, ...], int | None, int | None]
 
 
 def due_reminders(
     script: Script, config: RepeatGuardConfig, untracked: Callable[[str], bool] | None = None
-) -> list[Due]:
-    """Work out where reminders belong in a script.
+) -> list[Expected]:
+    """Work out where reminders belong in a script, and where runs end.
 
     Args:
         script: The script.
@@ -50,48 +70,60 @@ def due_reminders(
         untracked: Names tools that are passed over, as for an adapter.
 
     Returns:
-        The reminders, in order.
+        The reminders and ends, in order. Turns that are not played for a run has ended have none.
     """
-    due: list[Due] = []
-    seen: list[tuple[str, str]] = []
-    turn_number = 0
-    for run in script.runs:
-        seen.clear()
-        for turn in run.turns:
-            in_this_batch: Due | None = None
+    due: list[Expected] = []
+    for run, first_turn in _numbered(script):
+        since_material: list[_Seen] = []
+        for turn_number, turn in enumerate(run.turns, first_turn):
+            in_this_batch: list[Expected] = []
             for call in turn.calls:
-                if not _is_watched(call.tool, config) or (untracked is not None and untracked(call.tool)):
-                    continue
-                seen.append((call.tool, _meaning(call.arguments)))
-                in_a_row = next((n for n, other in enumerate(reversed(seen)) if other != seen[-1]), len(seen))
-                if in_a_row in config.thresholds:
-                    in_this_batch = Due(turn_number, call, in_a_row)
-            if in_this_batch is not None and not turn.hands_over:
-                due.append(in_this_batch)
+                if _is_watched(call.tool, config) and not (untracked is not None and untracked(call.tool)):
+                    since_material.append(_seen(call, config))
+                    in_this_batch += _due(since_material, config, turn_number)
             if turn.steer is not None or turn.hands_over:
-                seen.clear()
-            turn_number += 1
+                since_material.clear()
+            ends = [each for each in in_this_batch if each.stops]
+            if turn.hands_over or (ends and turn.steer is not None):
+                continue
+            due += (ends or in_this_batch)[-1:]
+            if ends:
+                break
     return due
 
 
-def expected_requests(script: Script, config: RepeatGuardConfig, due: list[Due]) -> list[tuple[Entry, ...]]:
+def turns_played(script: Script, due: Sequence[Expected]) -> list[list[Turn]]:
+    """List the turns of each run, without those that the end of the run leaves out.
+
+    Args:
+        script: The script.
+        due: What `due_reminders` gives.
+    """
+    ends = {each.turn for each in due if each.stops}
+    played: list[list[Turn]] = []
+    for run, first_turn in _numbered(script):
+        end = next((number for number in range(len(run.turns)) if first_turn + number in ends), len(run.turns))
+        played.append(list(run.turns[: end + 1]))
+    return played
+
+
+def expected_requests(script: Script, config: RepeatGuardConfig, due: Sequence[Expected]) -> list[tuple[Entry, ...]]:
     """Write down every request that the main agent's model must be sent.
 
     Args:
         script: The script.
         config: The configuration, for the reminders' texts.
-        due: Where reminders belong.
+        due: What `due_reminders` gives.
 
     Returns:
         The requests' entries. The content of results is left empty: it is the framework's.
     """
-    texts = {reminder.turn: reminder.text(config) for reminder in due}
+    texts = {each.turn: each.reminder(config).text for each in due if not each.stops}
     requests: list[tuple[Entry, ...]] = []
     conversation: list[Entry] = []
-    for run in script.runs:
+    for (run, first_turn), turns in zip(_numbered(script), turns_played(script, due), strict=True):
         conversation.append(Said(run.prompt))
-        for turn in run.turns:
-            turn_number = len(requests)
+        for turn_number, turn in enumerate(turns, first_turn):
             requests.append(tuple(conversation))
             conversation.extend([Wrote(turn.text)] if turn.text else [])
             conversation.extend(Called(call.tool, call.arguments) for call in turn.calls)
@@ -101,10 +133,103 @@ def expected_requests(script: Script, config: RepeatGuardConfig, due: list[Due])
     return requests
 
 
+def _numbered(script: Script) -> list[tuple[Run, int]]:
+    """Give each run with the number of its first turn."""
+    starts = [sum(len(run.turns) for run in script.runs[:index]) for index in range(len(script.runs))]
+    return list(zip(script.runs, starts, strict=True))
+
+
+def _due(since_material: Sequence[_Seen], config: RepeatGuardConfig, turn: int) -> list[Expected]:
+    """Say what is due at the last call: by the shortest cycle that came twice or more (X1)."""
+    chain = _chain(since_material, config.max_cycle_length)
+    for length in range(1, config.max_cycle_length + 1):
+        identical = _identical(chain, length)
+        if identical // length + 1 < 2:  # noqa: PLR2004 - twice
+            continue
+        level = _level(chain, length)
+        if level == _level(chain[:-1], length):
+            return []
+        cycle = chain[-length:]
+        all_steps = {seen.steps for seen in cycle}
+        thresholds, remind_every, stop_after = all_steps.pop() if len(all_steps) == 1 else _general_steps(config)
+        beyond = level - thresholds[-1]
+        is_due = level in thresholds or (remind_every is not None and beyond > 0 and beyond % remind_every == 0)
+        stops = stop_after is not None and level >= stop_after
+        calls = tuple(seen.call for seen in cycle)
+        expected = Expected(turn, calls, identical // length + 1, level == thresholds[0], stops)
+        return [expected] if is_due or stops else []
+    return []
+
+
+def _chain(since_material: Sequence[_Seen], longest: int) -> Sequence[_Seen]:
+    """Leave out what was before the latest result that begins a new chain (X2)."""
+    for end in range(len(since_material) - 1, 0, -1):
+        seen = since_material[end]
+        without_arguments = seen.identity[1] == "nothing"
+        if seen.policy == "reset" or (seen.policy == "defer" and without_arguments):
+            earlier = reversed(since_material[max(0, end - longest) : end])
+            last_time = next((each for each in earlier if each.identity == seen.identity), seen)
+            if last_time.result != seen.result:
+                return since_material[end:]
+    return since_material
+
+
+def _identical(chain: Sequence[_Seen], length: int) -> int:
+    """Count the latest calls that each equal the call so many before them."""
+    places = range(len(chain) - 1, length - 1, -1)
+    breaks = (n for n, place in enumerate(places) if chain[place].identity != chain[place - length].identity)
+    return next(breaks, len(places))
+
+
+def _alike(chain: Sequence[_Seen], length: int) -> int:
+    """Count those of them that also have its result, where results are compared."""
+    identical = _identical(chain, length)
+    latest = [(chain[-1 - n], chain[-1 - n - length]) for n in range(identical)]
+    breaks = (n for n, (a, b) in enumerate(latest) if a.policy == "defer" and a.result != b.result)
+    return next(breaks, identical)
+
+
+def _level(chain: Sequence[_Seen], length: int) -> int:
+    """Tell how far up the thresholds the repetitions have come: as far as they have been at their best."""
+    identical = _identical(chain, length)
+    level = 1
+    for end in range(len(chain) - identical + 1, len(chain) + 1):
+        alike, so_far = _alike(chain[:end], length), end - (len(chain) - identical)
+        if alike % length == 0:
+            level = max(level, alike // length + 1)
+        if so_far % length == 0:
+            level = max(level, so_far // length + 1 - 2)
+    return level
+
+
+_OTHER_RESULT: Final = "what the framework says"
+
+
+def _seen(call: Call, config: RepeatGuardConfig) -> _Seen:
+    meaning = next(meaning for meaning, spellings in MEANINGS.items() if call.arguments in spellings)
+    entry = next((entry for entry in config.tools if fnmatchcase(call.tool, entry.match)), None)
+    covering = [names for pattern, names in config.ignore_arguments.items() if fnmatchcase(call.tool, pattern)]
+    ignored = {name for names in covering for name in names}
+    policy = config.on_changed_result
+    steps = _general_steps(config)
+    if entry is not None:
+        ignored |= set(entry.ignore_arguments or ())
+        policy = entry.on_changed_result or policy
+        steps = (
+            tuple(entry.thresholds or steps[0]),
+            steps[1] if entry.remind_every is None else None if entry.remind_every == "never" else entry.remind_every,
+            steps[2] if entry.stop_after is None else None if entry.stop_after == "never" else entry.stop_after,
+        )
+    if "q" in ignored and meaning != "not JSON":
+        meaning = "nothing"
+    result = call.result if call.tool in RETURNING_TOOLS else _OTHER_RESULT
+    return _Seen(call, (call.tool, meaning), result, policy, steps)
+
+
+def _general_steps(config: RepeatGuardConfig) -> tuple[tuple[int, ...], int | None, int | None]:
+    return tuple(config.thresholds), config.remind_every, config.stop_after
+
+
 def _is_watched(tool: str, config: RepeatGuardConfig) -> bool:
     excluded = any(fnmatchcase(tool, pattern) for pattern in config.exclude)
     return not excluded and (not config.include or any(fnmatchcase(tool, pattern) for pattern in config.include))
-
-
-def _meaning(arguments: str) -> str:
-    return next(meaning for meaning, spellings in MEANINGS.items() if arguments in spellings)

@@ -41,5 +41,11 @@ RULES: Final[Mapping[str, str]] = MappingProxyType(
         "S4": "the chain does not grow with the run",
         "S5": "the user's own hooks keep working",
         "S6": "each reminder is logged and handed on",
+        "X1": "cycles of several calls are counted",
+        "X2": "changed results may begin anew or defer",
+        "X3": "some arguments may be left out",
+        "X4": "reminders may go on",
+        "X5": "a run may end",
+        "X6": "the wording may be replaced",
     }
 )

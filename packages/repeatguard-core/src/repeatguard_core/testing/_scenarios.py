@@ -25,9 +25,10 @@ class Scenario:
         name: What happens, in a few words.
         rules: The identifiers of the rules that it shows.
         script: What the model does.
-        reminders: The turns (counted from 0) behind whose results a reminder belongs, each with
-            the count that it gives.
+        reminders: The turns (counted from 0) behind whose results a reminder belongs, or the run
+            ends, each with the count that it gives.
         config: The configuration to play it with.
+        stops: Those of the turns where the run ends.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Scenario:
     script: Script
     reminders: tuple[tuple[int, int], ...]
     config: RepeatGuardConfig = AT_TWO_AND_FOUR
+    stops: tuple[int, ...] = ()
 
 
 def _calls(*calls: Call) -> tuple[Turn, ...]:
@@ -44,6 +46,18 @@ def _calls(*calls: Call) -> tuple[Turn, ...]:
 
 def _run(*turns: Turn, prompt: str = "go") -> Script:
     return Script((Run(prompt, turns),))
+
+
+def _settings(**settings: object) -> RepeatGuardConfig:
+    return RepeatGuardConfig.model_validate({"thresholds": (2, 4), **settings})
+
+
+def _answered(result: str) -> Call:
+    return Call("search", '{"q": 1}', result)
+
+
+def _results(*results: str) -> tuple[Turn, ...]:
+    return _calls(*map(_answered, results))
 
 
 def _spellings(meaning: str) -> tuple[Turn, ...]:
@@ -59,7 +73,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
         ((2, 3), (4, 5), (7, 8)),
         RepeatGuardConfig(),
     ),
-    Scenario("no repetition", ("D1",), _run(*_calls(ONE, TRUE, ONE, TRUE)), ()),
+    Scenario("no repetition", ("D1",), _run(*_calls(ONE, TRUE, NOTE)), ()),
     Scenario(
         "a different call starts a new chain",
         ("D1", "D10"),
@@ -69,7 +83,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     Scenario(
         "another tool with the same arguments",
         ("D1",),
-        _run(*_calls(ONE, Call("fetch", '{"q": 1}'), ONE, Call("fetch", '{"q": 1}'))),
+        _run(*_calls(ONE, Call("fetch", '{"q": 1}'))),
         (),
     ),
     Scenario("spellings of a number", ("D2",), _run(*_spellings("one")), ((1, 2),)),
@@ -180,5 +194,181 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         "lines inside arguments", ("M4",), _run(*_calls(*[Call("search", MEANINGS["lines"][0])] * 4)), ((1, 2), (3, 4))
+    ),
+    Scenario(
+        "a cycle of two calls",
+        ("X1", "M2", "M5"),
+        _run(*_calls(*[ONE, NOTE] * 5)),
+        ((5, 3), (9, 5)),
+        RepeatGuardConfig(),
+    ),
+    Scenario(
+        "a cycle within batches",
+        ("X1", "D9"),
+        _run(Turn((NOTE, ONE)), Turn((TRUE, ONE)), Turn((TRUE, ONE, TRUE)), DONE),
+        ((2, 2),),
+    ),
+    Scenario(
+        "identical calls are no cycle of two", ("X1",), _run(*_calls(*[ONE] * 6)), ((2, 3),), _settings(thresholds=[3])
+    ),
+    Scenario(
+        "without cycles", ("X1",), _run(*_calls(*[ONE, NOTE] * 3, NOTE)), ((6, 2),), _settings(max_cycle_length=1)
+    ),
+    Scenario(
+        "long arguments in a cycle are cut",
+        ("X1", "M3"),
+        _run(*_calls(*[ONE, Call("fetch", MEANINGS["long"][0])] * 4)),
+        ((3, 2), (7, 4)),
+        _settings(arguments_preview_chars=20),
+    ),
+    Scenario(
+        "the user steers within a cycle",
+        ("X1", "D11"),
+        _run(Turn((ONE,)), Turn((NOTE,)), Turn((ONE,), steer="look again"), *_calls(NOTE, ONE, NOTE, ONE)),
+        ((6, 2),),
+    ),
+    Scenario(
+        "a resumed run goes on counting a cycle",
+        ("X1", "D11", "M5"),
+        _run(
+            Turn((ONE,)),
+            Turn((NOTE,), resumes=True),
+            Turn((ONE,)),
+            Turn((NOTE,), resumes=True),
+            Turn((ONE,), resumes=True),
+            *_calls(NOTE, ONE, NOTE),
+        ),
+        ((3, 2), (7, 4)),
+    ),
+    Scenario(
+        "a changed result starts a new chain",
+        ("X2",),
+        _run(*_results("a", "a", "b", "b", "c", "d")),
+        ((1, 2), (3, 2)),
+        _settings(on_changed_result="reset"),
+    ),
+    Scenario(
+        "each call of a batch has its own result",
+        ("X2", "D9"),
+        _run(
+            Turn((TRUE, _answered("a"))),
+            Turn((_answered("a"), Call("fetch", "{}", "b"))),
+            Turn((_answered("b"),)),
+            DONE,
+        ),
+        ((1, 2),),
+        _settings(on_changed_result="reset"),
+    ),
+    Scenario(
+        "changed results defer a reminder",
+        ("X2",),
+        _run(*_results("a", "b", "c", "d", "d")),
+        ((3, 4),),
+        _settings(on_changed_result="defer"),
+    ),
+    Scenario(
+        "what is deferred is not said twice",
+        ("X2", "D10"),
+        _run(*_results("a", "b", "b", "c", "c", "c", "c")),
+        ((2, 3), (5, 6)),
+        _settings(on_changed_result="defer"),
+    ),
+    Scenario(
+        "changed results of a call without arguments",
+        ("X2",),
+        _run(*_calls(*(Call("fetch", "{}", text) for text in "abcdeef"))),
+        ((5, 2),),
+        _settings(on_changed_result="defer"),
+    ),
+    Scenario(
+        "results that the framework words itself",
+        ("X2", "D8"),
+        _run(*_calls(*[Call("missing", "{}")] * 2, *[Call("failing", "{}")] * 2)),
+        ((1, 2), (3, 2)),
+        _settings(on_changed_result="reset"),
+    ),
+    Scenario(
+        "a resumed run compares results with those before",
+        ("X2", "D11"),
+        _run(
+            Turn((_answered("a"),)),
+            Turn((_answered("b"),), resumes=True),
+            Turn((_answered("b"),), resumes=True),
+            Turn((_answered("c"),)),
+            DONE,
+        ),
+        ((2, 2),),
+        _settings(on_changed_result="reset"),
+    ),
+    Scenario(
+        "an ignored argument",
+        ("X3",),
+        _run(*_calls(ONE, TRUE, Call("search", "{}"), Call("fetch", '{"q": 1}'), Call("fetch", "{}"))),
+        ((1, 2),),
+        _settings(ignore_arguments={"sea*": ["q"]}),
+    ),
+    Scenario(
+        "reminders go on",
+        ("X4", "M2"),
+        _run(*_calls(*[ONE] * 9)),
+        ((1, 2), (3, 4), (5, 6), (7, 8)),
+        _settings(remind_every=2),
+    ),
+    Scenario(
+        "a run ends",
+        ("X5", "M5"),
+        Script((Run("go", _calls(*[ONE] * 9)), Run("again", _calls(ONE, ONE)))),
+        ((1, 2), (3, 4), (4, 5), (11, 2)),
+        _settings(stop_after=5),
+        stops=(4,),
+    ),
+    Scenario(
+        "a run ends in the middle of a batch",
+        ("X5", "D9", "M5"),
+        Script((Run("go", (Turn((ONE, ONE)), Turn((ONE, ONE, ONE, TRUE, TRUE)), DONE)), Run("again", (DONE,)))),
+        ((0, 2), (1, 5)),
+        _settings(stop_after=5),
+        stops=(1,),
+    ),
+    Scenario(
+        "a run ends with a cycle",
+        ("X5", "X1"),
+        _run(*_calls(*[ONE, NOTE] * 6)),
+        ((3, 2), (5, 3)),
+        _settings(thresholds=[2], stop_after=3),
+        stops=(5,),
+    ),
+    Scenario(
+        "a resumed run ends",
+        ("X5", "D11"),
+        _run(Turn((ONE,)), Turn((ONE,)), Turn((ONE,), resumes=True), Turn((ONE,)), DONE),
+        ((1, 2), (2, 3)),
+        _settings(thresholds=[2], stop_after=3),
+        stops=(2,),
+    ),
+    Scenario(
+        "the user's words are heard before a run ends",
+        ("X5", "D11"),
+        _run(Turn((ONE,)), Turn((ONE,)), Turn((ONE,), steer="look again"), Turn((ONE,)), Turn((ONE,)), DONE),
+        ((1, 2), (4, 2)),
+        _settings(thresholds=[2], stop_after=3),
+    ),
+    Scenario(
+        "words of the user's choice",
+        ("X6", "M3", "M4"),
+        _run(*_calls(*[Call("search", MEANINGS["lines"][0])] * 4, *[ONE, NOTE] * 4)),
+        ((1, 2), (3, 4), (7, 2), (11, 4)),
+        _settings(
+            first_reminder="{tool} again?",
+            later_reminder="{count} times {tool}:\n{arguments}\nStop {{it}}.",
+            arguments_preview_chars=30,
+        ),
+    ),
+    Scenario(
+        "settings of one tool",
+        ("X2", "X4", "D7"),
+        _run(*_calls(*[ONE] * 4, *[Call("fetch", "{}")] * 7)),
+        ((1, 2), (3, 4), (6, 3), (8, 5), (10, 7)),
+        _settings(tools=[{"match": "f*", "thresholds": [3], "remind_every": 2}]),
     ),
 )

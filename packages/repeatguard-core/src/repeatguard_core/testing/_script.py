@@ -8,10 +8,13 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["MEANINGS", "RETURNING_TOOLS", "Call", "Capability", "Run", "Script", "Turn"]
+from repeatguard_core._arguments import canonical_arguments
+from repeatguard_core._config import RepeatGuardConfig
 
-#: Tools that return the text "ok". Like all tools of a script they have one parameter, ``q``,
-#: which may be left out and takes any value.
+__all__ = ["MEANINGS", "RETURNING_TOOLS", "Call", "Capability", "Run", "Script", "Turn", "needs_of"]
+
+#: Tools that return a text, which is ``Turn.result_of(tool, q)`` of the turn that calls them. Like all tools of a
+#: script they have one parameter, ``q``, which may be left out and takes any value.
 RETURNING_TOOLS: Final = ("search", "fetch", "note")
 
 
@@ -35,6 +38,8 @@ class Capability(Enum):
     WIRED_TWICE = "the guard can be wired twice"
     CONCURRENT_RUNS = "several runs at once in one event loop"
     THREADS = "several runs at once in threads"
+    RESULTS = "the guard is shown what a call was answered with"
+    STOPPING = "the guard can end a run"
 
 
 #: Arguments by what they mean, each in several spellings.
@@ -68,13 +73,16 @@ class Call:
     Attributes:
         tool: A returning tool, or one of the tools that `Capability` describes.
         arguments: What the model writes; one of the spellings in `MEANINGS`.
+        result: What a returning tool answers. Equal calls in one turn have equal results.
     """
 
     tool: str
     arguments: str = "{}"
+    result: str = "ok"
 
     def __str__(self) -> str:
-        return f"{self.tool}({self.arguments})"
+        result = "" if self.result == "ok" else f" -> {self.result}"
+        return f"{self.tool}({self.arguments}){result}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,18 @@ class Turn:
     hands_over: bool = False
     steer: str | None = None
     resumes: bool = False
+
+    def result_of(self, tool: str, q: object = None) -> str:
+        """Give what a returning tool answers in this turn.
+
+        Args:
+            tool: The tool's name.
+            q: What it was given; None if nothing was.
+        """
+        given = canonical_arguments(None if q is None else {"q": q})
+        return next(
+            call.result for call in self.calls if call.tool == tool and canonical_arguments(call.arguments) == given
+        )
 
     def __str__(self) -> str:
         says = [f'"{self.text}"'] if self.text else []
@@ -165,3 +185,15 @@ class Script:
     def __str__(self) -> str:
         delegated = "".join(f"\n{turn}" for turn in self.delegated).replace("\n", "\n  ")
         return "\n".join(map(str, self.runs)) + (f"\nthe other agent, each time:{delegated}" if delegated else "")
+
+
+def needs_of(config: RepeatGuardConfig) -> frozenset[Capability]:
+    """Say what a configuration asks of a framework.
+
+    Args:
+        config: The configuration.
+    """
+    policies = {config.on_changed_result, *(entry.on_changed_result for entry in config.tools)}
+    stops = {config.stop_after, *(entry.stop_after for entry in config.tools)}
+    asked = {Capability.RESULTS: policies - {"count", None}, Capability.STOPPING: stops - {"never", None}}
+    return frozenset(capability for capability, settings in asked.items() if settings)

@@ -8,9 +8,20 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from repeatguard_core.testing._script import MEANINGS, RETURNING_TOOLS, Call, Capability, Run, Script, Turn
+from repeatguard_core._arguments import canonical_arguments
+from repeatguard_core._config import RepeatGuardConfig
+from repeatguard_core.testing._script import (
+    MEANINGS,
+    RETURNING_TOOLS,
+    Call,
+    Capability,
+    Run,
+    Script,
+    Turn,
+    needs_of,
+)
 
-__all__ = ["scripts"]
+__all__ = ["configured_scripts"]
 
 _ODD_TOOLS: Final = {
     "failing": Capability.FAILING_TOOL,
@@ -19,15 +30,45 @@ _ODD_TOOLS: Final = {
 }
 
 
-def scripts(lacks: Collection[Capability] = ()) -> st.SearchStrategy[Script]:
-    """Make random scripts. A failing one shrinks to few turns and plain calls.
+_SETTINGS: Final[tuple[dict[str, object], ...]] = (
+    {},
+    {},
+    {"max_cycle_length": 1},
+    {"max_cycle_length": 2, "arguments_preview_chars": 5},
+    {"max_cycle_length": 6, "thresholds": (2, 3)},
+    {"ignore_arguments": {"fetch": ["q"], "miss*": ["q"]}},
+    {"remind_every": 2},
+    {"thresholds": (2, 3), "stop_after": 4},
+    {"tools": [{"match": "f*", "thresholds": [3], "stop_after": 5}, {"match": "search", "ignore_arguments": ["q"]}]},
+    {"on_changed_result": "reset"},
+    {"on_changed_result": "defer"},
+    {"on_changed_result": "defer", "thresholds": (2, 4), "stop_after": 5},
+    {"tools": [{"match": "search", "on_changed_result": "defer"}, {"match": "fetch", "on_changed_result": "reset"}]},
+)
+
+
+def configured_scripts(lacks: Collection[Capability] = ()) -> st.SearchStrategy[tuple[RepeatGuardConfig, Script]]:
+    """Make random scripts with configurations to play them by. A failing one shrinks to few turns and plain calls.
 
     Args:
-        lacks: What no script may need.
+        lacks: What none may need.
 
     Returns:
-        A strategy for scripts.
+        A strategy for configurations with scripts.
     """
+    usual = {"thresholds": (2, 3, 5), "exclude": ("note",), "arguments_preview_chars": 40}
+    made = [RepeatGuardConfig.model_validate({**usual, **settings}) for settings in _SETTINGS]
+    fit = [config for config in made if needs_of(config).isdisjoint(lacks)]
+    return st.sampled_from(fit).flatmap(lambda config: st.tuples(st.just(config), _scripts_for(config, lacks)))
+
+
+def _scripts_for(config: RepeatGuardConfig, lacks: Collection[Capability]) -> st.SearchStrategy[Script]:
+    # What a framework says of arguments that are not JSON may depend on how they are spelled.
+    compares_results = Capability.RESULTS in needs_of(config)
+    return _scripts({*lacks, Capability.INVALID_ARGUMENTS} if compares_results else lacks)
+
+
+def _scripts(lacks: Collection[Capability]) -> st.SearchStrategy[Script]:
     runs = st.lists(_runs(lacks), min_size=1, max_size=1 if Capability.FURTHER_RUN in lacks else 2)
     return runs.map(lambda drawn: Script((replace(drawn[0], from_storage=False), *drawn[1:])))
 
@@ -53,5 +94,19 @@ def _batches(lacks: Collection[Capability]) -> st.SearchStrategy[tuple[Call, ...
     spelled = st.sampled_from(meanings).flatmap(lambda meaning: st.sampled_from(MEANINGS[meaning]))
     any_call = st.builds(Call, st.sampled_from(tools), spelled)
     usual_call = st.builds(Call, st.just("search"), st.sampled_from(MEANINGS["one"]))
+    other_call = st.builds(Call, st.just("fetch"), st.sampled_from(MEANINGS["nothing"]))
     size = 1 if Capability.PARALLEL_CALLS in lacks else 4
-    return st.lists(st.one_of(usual_call, usual_call, any_call), min_size=1, max_size=size).map(tuple)
+    return st.lists(st.one_of(usual_call, usual_call, other_call, any_call), min_size=1, max_size=size).flatmap(
+        _answered
+    )
+
+
+def _answered(calls: list[Call]) -> st.SearchStrategy[tuple[Call, ...]]:
+    """Give the calls of a turn results: equal calls have equal ones."""
+    of_meanings = {(call.tool, canonical_arguments(call.arguments)) for call in calls}
+    results = st.fixed_dictionaries(dict.fromkeys(sorted(of_meanings), st.sampled_from(["ok", "ok", "no"])))
+    return results.map(
+        lambda drawn: tuple(
+            replace(call, result=drawn[call.tool, canonical_arguments(call.arguments)]) for call in calls
+        )
+    )

@@ -1,0 +1,136 @@
+"""What the general settings and those of one tool have in common: how each value is checked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer, model_validator
+
+from repeatguard_core._thresholds import validated_thresholds
+
+__all__ = [
+    "Integer",
+    "Names",
+    "NamesByPattern",
+    "OnChangedResult",
+    "Patterns",
+    "Settings",
+    "Thresholds",
+    "ToolSettings",
+]
+
+OnChangedResult: TypeAlias = Literal["count", "reset", "defer"]
+
+
+def _refuse_no_integer(value: Any) -> Any:
+    if isinstance(value, bool | float):
+        msg = f"it must be an integer, and {value!r} is a {type(value).__name__}"
+        raise ValueError(msg)  # noqa: TRY004 - pydantic reports a ValueError and lets a TypeError through
+    return value
+
+
+def _checked_list(values: Any, of: str) -> Any:
+    if isinstance(values, str | Mapping):
+        hint = f"; write [{values!r}]" if isinstance(values, str) else ""
+        msg = f"a list of {of}s is wanted, not {values!r}{hint}"
+        raise ValueError(msg)  # noqa: TRY004 - as above
+    if isinstance(values, AbstractSet):
+        values = sorted(values)
+    if isinstance(values, Iterable) and "" in (values := tuple(values)):
+        msg = f"a {of} must have at least one character, and '' in {values!r} has none"
+        raise ValueError(msg)
+    return values
+
+
+class _FrozenMapping(Mapping[str, Sequence[str]]):
+    """A mapping that does not change, so that a configuration is hashable (C4)."""
+
+    def __init__(self, members: Mapping[str, Sequence[str]]) -> None:
+        self._members = dict(members)
+
+    def __getitem__(self, key: str) -> Sequence[str]:
+        return self._members[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._members.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._members)
+
+
+Integer: TypeAlias = Annotated[int, BeforeValidator(_refuse_no_integer)]
+# Any sequence may be given; what is kept is a tuple.
+Thresholds: TypeAlias = Annotated[Sequence[int], BeforeValidator(validated_thresholds), AfterValidator(tuple)]
+Patterns: TypeAlias = Annotated[
+    Sequence[str], BeforeValidator(lambda values: _checked_list(values, "pattern")), AfterValidator(tuple)
+]
+Names: TypeAlias = Annotated[
+    Sequence[str],
+    BeforeValidator(lambda values: _checked_list(values, "name")),
+    Field(min_length=1),
+    AfterValidator(tuple),
+]
+NamesByPattern: TypeAlias = Annotated[
+    Mapping[Annotated[str, Field(min_length=1)], Names],
+    AfterValidator(_FrozenMapping),
+    PlainSerializer(dict, return_type=dict[str, tuple[str, ...]]),
+]
+
+
+class Settings(BaseModel, frozen=True, extra="forbid"):
+    """Settings that name what they do not know."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_settings(cls, settings: object) -> object:
+        if isinstance(settings, Mapping):
+            for name, value in settings.items():
+                if name not in cls.model_fields:
+                    near = difflib.get_close_matches(str(name), cls.model_fields, n=1)
+                    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(cls.model_fields)}"
+                    msg = f"{name} (here {value!r}) is no setting of repeatguard; {hint}"
+                    raise ValueError(msg)
+        return settings
+
+
+class ToolSettings(Settings, frozen=True):
+    """Settings for the tools that a pattern covers, where they differ from the general ones.
+
+    What is left out is as for every other tool.
+
+    Attributes:
+        match: Pattern of the tools' names: ``*`` is the only wildcard, case counts, and the whole
+            name must match. The first entry that matches a tool is the one that counts.
+        thresholds: As in `RepeatGuardConfig`.
+        on_changed_result: As in `RepeatGuardConfig`.
+        ignore_arguments: Names of arguments that are left out of the comparison, beside those
+            that the general setting names.
+        remind_every: As in `RepeatGuardConfig`; ``"never"`` for silence.
+        stop_after: As in `RepeatGuardConfig`; ``"never"`` to let such calls go on.
+
+    Raises:
+        ValueError: A setting is wrong or unknown, or there is none beside ``match``.
+    """
+
+    match: Annotated[str, Field(min_length=1)]
+    thresholds: Thresholds | None = None
+    on_changed_result: OnChangedResult | None = None
+    ignore_arguments: Names | None = None
+    remind_every: Annotated[Integer, Field(ge=1)] | Literal["never"] | None = None
+    stop_after: Annotated[Integer, Field(ge=3)] | Literal["never"] | None = None
+
+    @model_validator(mode="after")
+    def _refuse_an_entry_without_effect(self) -> ToolSettings:
+        if all(value is None for name, value in self if name != "match"):
+            msg = f"the entry for {self.match!r} sets nothing"
+            raise ValueError(msg)
+        return self
