@@ -1,8 +1,10 @@
-"""D1, D6, D11 and S4: a chain that reads a conversation from its end stands where one stands that saw it all."""
+"""D1, D6, D11, S4 and X1 to X5: a chain that reads a conversation back stands where one stands that saw it all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given
@@ -14,16 +16,57 @@ A_IN_OTHER_WORDS = ToolCall("search", {"q": 1.0})
 B = ToolCall("search", '{"q": 2}')
 OF_ANOTHER_TOOL = ToolCall("fetch", '{"q": 1}')
 UNTRACKED = ToolCall("update_plan", '{"step": 1}')
-CONFIG = RepeatGuardConfig(thresholds=(2, 4), exclude=("update_plan",))
+USUAL = {"thresholds": (2, 4), "exclude": ("update_plan",), "max_cycle_length": 1}
+CONFIG = RepeatGuardConfig.model_validate(USUAL)
+CONFIGS = [
+    RepeatGuardConfig.model_validate({**USUAL, **settings})
+    for settings in (
+        {},
+        {"max_cycle_length": 2},
+        {"max_cycle_length": 4},
+        {"max_cycle_length": 16},
+        {"max_cycle_length": 4, "on_changed_result": "reset"},
+        {"max_cycle_length": 4, "on_changed_result": "defer"},
+        {"max_cycle_length": 3, "remind_every": 2},
+        {"max_cycle_length": 2, "stop_after": 6},
+        {"max_cycle_length": 2, "tools": [{"match": "fetch", "thresholds": [3], "on_changed_result": "defer"}]},
+        {"max_cycle_length": 3, "ignore_arguments": {"fetch": ["q"]}},
+    )
+]
 
-calls = st.sampled_from([A, A_IN_OTHER_WORDS, A, B, OF_ANOTHER_TOOL, UNTRACKED])
+results = st.sampled_from([None, "a", "a", "b"])
+
+
+def answered(call: ToolCall, result: str | None) -> ToolCall:
+    """Give a call a result."""
+    return replace(call, result=result)
+
+
+calls = st.builds(
+    answered,
+    st.sampled_from([A, A_IN_OTHER_WORDS, A, B, OF_ANOTHER_TOOL, ToolCall("fetch"), UNTRACKED]),
+    results,
+)
 batches = st.lists(calls, max_size=4)
-histories = st.lists(st.one_of(batches, batches, batches, st.none()), max_size=12)
+History: TypeAlias = "list[list[ToolCall] | None]"
 
 
-def read(history: list[list[ToolCall] | None]) -> RepeatChain:
+@st.composite
+def histories(draw: st.DrawFn) -> History:
+    """Make up a conversation of batches, loops and new material."""
+    history: History = []
+    for kind in draw(st.lists(st.sampled_from(["batch", "loop", "loop", "material"]), max_size=8)):
+        if kind == "loop":
+            cycle = draw(st.lists(calls, min_size=1, max_size=3))
+            history += [[call] for call in cycle * draw(st.integers(1, 5))]
+        else:
+            history.append(draw(batches) if kind == "batch" else None)
+    return history
+
+
+def read(history: History, config: RepeatGuardConfig = CONFIG) -> RepeatChain:
     """Make a chain that has seen everything, in order."""
-    chain = RepeatChain(CONFIG)
+    chain = RepeatChain(config)
     for past in history:
         if past is None:
             chain.reset()
@@ -32,43 +75,93 @@ def read(history: list[list[ToolCall] | None]) -> RepeatChain:
     return chain
 
 
-def caught_up(*newest_first: list[ToolCall] | str | None) -> RepeatChain:
+def caught_up(*newest_first: list[ToolCall] | str | None, config: RepeatGuardConfig = CONFIG) -> RepeatChain:
     """Make a chain that has read a conversation back."""
-    chain = RepeatChain(CONFIG)
+    chain = RepeatChain(config)
     chain.catch_up(newest_first)
     return chain
 
 
-@pytest.mark.rules("D1", "D6", "D9", "D10", "D11")
-@given(histories, st.lists(batches, max_size=3), st.sets(st.integers(0, 11)))
+@pytest.mark.rules("D1", "D6", "D9", "D10", "D11", "X1", "X2", "X3", "X4", "X5")
+@given(st.sampled_from(CONFIGS), histories(), st.lists(batches, max_size=4), st.sets(st.integers(0, 40)))
 def test_reading_back_leads_to_what_reading_on_leads_to(
-    history: list[list[ToolCall] | None], to_come: list[list[ToolCall]], checkpoints: set[int]
+    config: RepeatGuardConfig,
+    history: History,
+    to_come: list[list[ToolCall]],
+    checkpoints: set[int],
 ) -> None:
-    """Whatever was, and wherever checkpoints stand in it, what is due next is the same."""
+    """Whatever was, and wherever checkpoints stand in it, what is due next is the same, word for word."""
     past: list[list[ToolCall] | str | None] = []
     for index, event in enumerate(history):
         past.append(event)
         if index in checkpoints:
-            past.append(read(history[: index + 1]).checkpoint())
-    other, whole = caught_up(*reversed(past)), read(history)
+            past.append(read(history[: index + 1], config).checkpoint())
+    other, whole = caught_up(*reversed(past), config=config), read(history, config)
     assert [other.observe(batch) for batch in to_come] == [whole.observe(batch) for batch in to_come]
+
+
+@pytest.mark.rules("D11", "X1", "X2", "X4")
+@given(st.sampled_from(CONFIGS), histories(), st.lists(batches, max_size=4))
+def test_a_checkpoint_alone_is_enough_to_count_on(
+    config: RepeatGuardConfig, history: History, to_come: list[list[ToolCall]]
+) -> None:
+    """What is due next is the same, though the words of a cycle's calls may be out of sight."""
+    whole = read(history, config)
+    other = caught_up(whole.checkpoint(), config=config)
+    if len({config.thresholds, *(entry.thresholds for entry in config.tools)}) > 1:
+        return  # which settings a cycle goes by is a matter of its tools' names
+    for batch in to_come:
+        one, two = whole.observe(batch), other.observe(batch)
+        assert (one and (one.count, one.threshold, one.stops, len(one.tool_names))) == (
+            two and (two.count, two.threshold, two.stops, len(two.tool_names))
+        )
+
+
+@pytest.mark.rules("X1")
+def test_a_cycle_whose_calls_are_out_of_sight() -> None:
+    """Those that have not come again since the checkpoint are named as what they are."""
+    config = RepeatGuardConfig(thresholds=(2, 3))
+    chain = read([[A], [B], [OF_ANOTHER_TOOL], [A], [B]], config)
+    reminder = caught_up(chain.checkpoint(), config=config).observe([OF_ANOTHER_TOOL])
+    assert reminder is not None
+    assert reminder.tool_names == ("(out of sight)", "(out of sight)", "fetch")
+    in_sight = caught_up([B], chain.checkpoint(), [B], [A], config=config)
+    assert in_sight.observe([OF_ANOTHER_TOOL]) is None
+
+
+@pytest.mark.rules("X1", "C3")
+@pytest.mark.parametrize(("before", "after"), [(4, 2), (2, 4), (1, 16), (16, 1)])
+def test_a_checkpoint_from_under_another_configuration(before: int, after: int) -> None:
+    """What both know of counts on: the chains of lengths that both look for."""
+    one, other = (RepeatGuardConfig(thresholds=(2, 3), max_cycle_length=longest) for longest in (before, after))
+    noted = read([[A], [A]], one).checkpoint()
+    reminder = caught_up(noted, config=other).observe([A])
+    assert reminder is not None
+    assert reminder.count == 3
 
 
 @pytest.mark.rules("D6", "S4")
 @pytest.mark.parametrize(
-    ("newest_first", "needed"),
+    ("longest", "newest_first", "needed"),
     [
-        ([[A], [A], None, [A], [A]], 3),
-        ([[A], [UNTRACKED], [B], [A]], 3),
-        ([[A], [A, B], [B], [B]], 2),
-        ([[A], RepeatChain(CONFIG).checkpoint(), [A]], 2),
-        ([[A], "not a checkpoint", None, [A]], 3),
-        ([[A]] * 9, 5),
-        ([[A, A, A, A, A], [A]], 1),
-        ([[UNTRACKED]] * 9, 9),
+        (1, [[A], [A], None, [A], [A]], 3),
+        (1, [[A], [UNTRACKED], [B], [A]], 3),
+        (1, [[A], [A, B], [B], [B]], 2),
+        (1, [[A], RepeatChain(CONFIG).checkpoint(), [A]], 2),
+        (1, [[A], read([[A]]).checkpoint(), [A]], 2),
+        (1, [[A], "not a checkpoint", None, [A]], 3),
+        (1, [[A]] * 9, 5),
+        (1, [[A, A, A, A, A], [A]], 1),
+        (1, [[UNTRACKED]] * 9, 9),
+        (4, [[A], [B], [A], [OF_ANOTHER_TOOL], [B], [A], [B], [A], [B]], 6),
+        (4, [[A]] * 20, 8),
+        (4, [[A], [B]] * 20, 12),
+        (4, [[A], read([[A], [B], [A]], RepeatGuardConfig()).checkpoint(), [A], [B], [A], [A]], 4),
     ],
 )
-def test_no_more_is_read_than_matters(newest_first: list[list[ToolCall] | str | None], needed: int) -> None:
+def test_no_more_is_read_than_matters(
+    longest: int, newest_first: list[list[ToolCall] | str | None], needed: int
+) -> None:
     """Another call, new material, a checkpoint or a count beyond all thresholds: what was before them is not read."""
     taken: list[object] = []
 
@@ -77,7 +170,8 @@ def test_no_more_is_read_than_matters(newest_first: list[list[ToolCall] | str | 
             taken.append(past)
             yield past
 
-    RepeatChain(CONFIG).catch_up(take())
+    config = CONFIG.model_copy(update={"max_cycle_length": longest})
+    RepeatChain(config).catch_up(take())
     assert len(taken) == needed
 
 
@@ -87,6 +181,7 @@ def test_a_checkpoint_keeps_the_count_and_no_arguments() -> None:
     noted = read([[A], [A], [A]]).checkpoint()
     assert "search" not in noted
     assert '"q"' not in noted
+    assert "found" not in read([[ToolCall("search", "{}", "found")]], CONFIGS[4]).checkpoint()
     assert [caught_up(noted).observe([call]) is not None for call in (A, A_IN_OTHER_WORDS, B, OF_ANOTHER_TOOL)] == [
         True,
         True,
@@ -131,13 +226,16 @@ def test_a_chain_at_its_start_has_a_checkpoint_too() -> None:
     "text",
     [
         "",
-        "repeatguard-chain-1",
-        "repeatguard-chain-2 0 none",
-        "repeatguard-chain-1 3 none",
-        "repeatguard-chain-1 0 " + "0" * 64,
-        "repeatguard-chain-1 3 zz",
+        "repeatguard-chain-2",
+        "repeatguard-chain-1 3 " + "0" * 64,
+        "repeatguard-chain-3 0 0.0.1 none",
+        "repeatguard-chain-2 0 0.0 none",
+        "repeatguard-chain-2 1 0.0.1 " + "z" * 32,
+        "repeatguard-chain-2 1 0.0.1 " + "0" * 31,
+        "repeatguard-chain-2 1 " + ",".join(["0.0.1"] * 17) + " none",
         f"{RepeatChain(CONFIG).checkpoint()}x",
-        f"repeatguard-chain-1 {'9' * 5_000} {'0' * 64}",
+        f"repeatguard-chain-2 {'9' * 5_000} 0.0.1 none",
+        f"repeatguard-chain-2 1 {'9' * 5_000}.0.1 {'0' * 32}",
         "x" * 5_000,
     ],
 )

@@ -1,8 +1,7 @@
-"""D1, D6 to D11: the chain's table, and the chain against a naive reading of the rules."""
+"""D1, D6 to D11: the chain's table, and the plain chain against a naive reading of the rules."""
 
 from __future__ import annotations
 
-import gc
 from typing import TypeAlias
 
 import pytest
@@ -17,8 +16,8 @@ NOTE = ToolCall("update_plan", '{"step": 1}')
 
 
 def chain(*, untracked: tuple[str, ...] = (), **settings: object) -> RepeatChain:
-    """Make a chain that reminds at 2 and 4 unless told otherwise."""
-    config = RepeatGuardConfig.model_validate({"thresholds": (2, 4), **settings})
+    """Make a chain that reminds at 2 and 4 unless told otherwise, of identical calls in a row alone."""
+    config = RepeatGuardConfig.model_validate({"thresholds": (2, 4), "max_cycle_length": 1, **settings})
     return RepeatChain(config, untracked=lambda name: name in untracked)
 
 
@@ -160,34 +159,6 @@ def test_changing_an_object_later_does_not_change_what_was_counted() -> None:
     assert counts(guard, [ToolCall("run_sql", {"q": 1})]) == [2]
 
 
-@pytest.mark.rules("S4")
-def test_a_chain_does_not_grow() -> None:
-    """It holds as much after ten thousand calls as after ten, and the last call's arguments alone."""
-    guard = chain()
-
-    def holds() -> list[object]:
-        seen: dict[int, object] = {}
-        pending: list[object] = [guard]
-        while pending:
-            held = pending.pop()
-            if id(held) not in seen and not isinstance(held, type) and not callable(held):
-                seen[id(held)] = held
-                pending.extend(gc.get_referents(held))
-        return list(seen.values())
-
-    def run(calls: int) -> int:
-        for number in range(calls):
-            guard.observe([ToolCall(f"tool_{number}", f'{{"argument": {number}}}')] * 2)
-        return len(holds())
-
-    assert run(10) == run(10_000)
-    texts = [text for text in holds() if isinstance(text, str) and "argument" in text and "{" in text]
-    assert texts
-    assert all("9999" in text for text in texts)
-    guard.reset()
-    assert not [text for text in holds() if isinstance(text, str) and "argument" in text]
-
-
 # --- against a naive reading of the rules ---------------------------------------------------
 
 Op: TypeAlias = "list[tuple[str, int]] | None"
@@ -228,10 +199,10 @@ def naive(history: list[Op], thresholds: set[int]) -> list[tuple[str, int, bool]
     return expected
 
 
-@pytest.mark.rules("D1", "D3", "D6", "D9", "D10", "D11")
+@pytest.mark.rules("D1", "D3", "D6", "D9", "D10", "D11", "X1")
 @given(ops, st.sets(st.integers(2, 9), min_size=1), st.data())
 def test_the_chain_against_a_naive_reading(history: list[Op], thresholds: set[int], data: st.DataObject) -> None:
-    """Whatever happens, the chain says what the rules say."""
+    """Whatever happens: with a longest cycle of 1 and the rest as it is by default, it is the plain rule."""
     guard = chain(thresholds=tuple(thresholds), exclude=("*_plan",))
     seen: list[tuple[str, int, bool] | None] = []
     for op in history:

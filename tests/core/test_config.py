@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from random import Random
 from typing import TYPE_CHECKING
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
-from repeatguard_core import RepeatGuardConfig
+from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall, ToolSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +26,14 @@ def test_defaults() -> None:
         "include": (),
         "exclude": (),
         "arguments_preview_chars": 500,
+        "max_cycle_length": 4,
+        "on_changed_result": "count",
+        "ignore_arguments": {},
+        "remind_every": None,
+        "stop_after": None,
+        "first_reminder": None,
+        "later_reminder": None,
+        "tools": (),
     }
 
 
@@ -59,6 +69,84 @@ def test_defaults() -> None:
         pytest.param({"threshold": (3,)}, ["threshold ", "(3,)", "did you mean thresholds?"], id="nearly a setting"),
         pytest.param({"colour": 1}, ["colour", "1", "thresholds, include, exclude"], id="an unknown setting"),
         pytest.param({3: 1}, ["3", "no setting"], id="a setting that is no text"),
+        pytest.param({"max_cycle_length": 0}, ["max_cycle_length", "1", "0"], id="no cycle"),
+        pytest.param({"max_cycle_length": 17}, ["max_cycle_length", "16", "17"], id="a cycle that is too long"),
+        pytest.param({"max_cycle_length": 2.0}, ["max_cycle_length", "integer", "2.0"], id="a cycle: float"),
+        pytest.param({"on_changed_result": "ignore"}, ["on_changed_result", "'count'", "ignore"], id="no policy"),
+        pytest.param({"remind_every": 0}, ["remind_every", "1", "0"], id="remind: never"),
+        pytest.param({"remind_every": True}, ["remind_every", "integer", "True"], id="remind: yes"),
+        pytest.param({"stop_after": "never"}, ["stop_after", "integer", "never"], id="stop: never"),
+        pytest.param({"stop_after": 8}, ["stop_after", "above the highest threshold", "8"], id="stop: too soon"),
+        pytest.param({"thresholds": (2,), "stop_after": 2}, ["stop_after", "above", "2"], id="stop: at the threshold"),
+        pytest.param(
+            {"stop_after": 12, "remind_every": 4}, ["remind_every=4", "never act", "12"], id="remind: after the end"
+        ),
+        pytest.param({"ignore_arguments": {"a": "id"}}, ["ignore_arguments", "list", "['id']"], id="ignore: text"),
+        pytest.param({"ignore_arguments": {"a": []}}, ["ignore_arguments", "at least 1", "[]"], id="ignore: nothing"),
+        pytest.param({"ignore_arguments": {"a": [""]}}, ["ignore_arguments", "one character"], id="ignore: no name"),
+        pytest.param({"ignore_arguments": {"": ["id"]}}, ["ignore_arguments", "at least 1"], id="ignore: no pattern"),
+        pytest.param({"ignore_arguments": ["id"]}, ["ignore_arguments", "dictionary", "['id']"], id="ignore: a list"),
+        pytest.param(
+            {"ignore_arguments": {"ab": ["id"]}, "exclude": ["a*"]},
+            ["ignore_arguments for 'ab'", "never act", "exclude has 'a*'"],
+            id="ignore: excluded",
+        ),
+        pytest.param(
+            {"ignore_arguments": {"ab": ["id"]}, "include": ["b*"]},
+            ["ignore_arguments for 'ab'", "never act", "include=('b*',)"],
+            id="ignore: not included",
+        ),
+        pytest.param({"first_reminder": " "}, ["first_reminder", "something for the model"], id="wording: blank"),
+        pytest.param({"first_reminder": "{name}"}, ["first_reminder", "{name}", "{tool}"], id="wording: unknown"),
+        pytest.param({"first_reminder": "{}"}, ["first_reminder", "{} is none of"], id="wording: no name"),
+        pytest.param({"first_reminder": "{0}"}, ["first_reminder", "{0} is none of"], id="wording: a number"),
+        pytest.param({"first_reminder": "{count:d}"}, ["first_reminder", "{count:d} is none"], id="wording: a format"),
+        pytest.param(
+            {"first_reminder": "{tool!r}"}, ["first_reminder", "{tool!r} is none"], id="wording: a conversion"
+        ),
+        pytest.param(
+            {"later_reminder": "{tool.__class__}"}, ["later_reminder", "{tool.__class__} is none"], id="wording: inside"
+        ),
+        pytest.param({"later_reminder": "{tool"}, ["later_reminder", "no template", "{{"], id="wording: a brace"),
+        pytest.param({"later_reminder": "a\ud800"}, ["later_reminder", r"\ud800"], id="wording: a surrogate"),
+        pytest.param({"later_reminder": "a\u2028"}, ["later_reminder", r"\u2028"], id="wording: a separator"),
+        pytest.param(
+            {"later_reminder": "x", "thresholds": [3]}, ["later_reminder", "never act", "one"], id="wording: unused"
+        ),
+        pytest.param({"tools": [{"thresholds": [3]}]}, ["tools", "match", "required"], id="tools: which"),
+        pytest.param({"tools": [{"match": ""}]}, ["tools", "match", "at least 1"], id="tools: no pattern"),
+        pytest.param({"tools": [{"match": "a"}]}, ["tools", "'a' sets nothing"], id="tools: nothing"),
+        pytest.param(
+            {"tools": [{"match": "a", "stop_afte": 9}]}, ["stop_afte ", "did you mean stop_after?"], id="tools: unknown"
+        ),
+        pytest.param(
+            {"tools": [{"match": "a", "include": ["a"]}]}, ["include", "no setting"], id="tools: a general setting"
+        ),
+        pytest.param(
+            {"tools": [{"match": "a", "stop_after": 8}]}, ["the tools 'a'", "8 is not above 8"], id="tools: stop"
+        ),
+        pytest.param(
+            {"stop_after": 10, "tools": [{"match": "a", "thresholds": [3, 20]}]},
+            ["the tools 'a'", "10 is not above 20"],
+            id="tools: the general stop",
+        ),
+        pytest.param(
+            {"exclude": ["a*"], "tools": [{"match": "ab*", "thresholds": [3]}]},
+            ["the tools 'ab*'", "never act", "exclude has 'a*'"],
+            id="tools: excluded",
+        ),
+        pytest.param(
+            {"include": ["b"], "tools": [{"match": "a", "thresholds": [3]}]},
+            ["the tools 'a'", "never act", "include=('b',)"],
+            id="tools: not included",
+        ),
+        pytest.param(
+            {"tools": [{"match": "a*", "thresholds": [3]}, {"match": "ab*c", "thresholds": [4]}]},
+            ["the tools 'ab*c'", "never act", "'a*' comes first"],
+            id="tools: covered",
+        ),
+        pytest.param({"tools": [{"match": "a", "thresholds": [1]}]}, ["tools", "at least 2", "1"], id="tools: low"),
+        pytest.param({"tools": {"match": "a", "thresholds": [3]}}, ["tools", "tuple"], id="tools: a table"),
     ],
 )
 def test_every_fault_is_named(settings: dict[str, object], words: list[str]) -> None:
@@ -85,6 +173,102 @@ def test_immutable_and_hashable() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         config.thresholds = (2,)  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]  # the point
     assert config.thresholds == (3, 5)
+
+
+FULL = """
+[tool.repeatguard]
+thresholds = [3, 6]
+max_cycle_length = 2
+on_changed_result = "defer"
+ignore_arguments = { "*" = ["description"], "kubectl_*" = ["request_id"] }
+remind_every = 4
+stop_after = 20
+first_reminder = "{tool} again, {count} times?"
+later_reminder = "Still {arguments}"
+
+[[tool.repeatguard.tools]]
+match = "kubectl_*"
+thresholds = [5]
+on_changed_result = "reset"
+ignore_arguments = ["v"]
+stop_after = "never"
+
+[[tool.repeatguard.tools]]
+match = "run_*"
+remind_every = "never"
+"""
+
+
+@pytest.mark.rules("C3", "C4", "X1", "X2", "X3", "X4", "X5", "X6")
+def test_every_setting_from_a_file(tmp_path: Path) -> None:
+    """It is what the same settings are in Python, through JSON and pickle as well, and still immutable and hashable."""
+    file = tmp_path / "pyproject.toml"
+    file.write_text(FULL, encoding="utf-8")
+    config = RepeatGuardConfig.from_toml(file)
+    same = RepeatGuardConfig(
+        thresholds=(3, 6),
+        max_cycle_length=2,
+        on_changed_result="defer",
+        ignore_arguments={"*": ["description"], "kubectl_*": ["request_id"]},
+        remind_every=4,
+        stop_after=20,
+        first_reminder="{tool} again, {count} times?",
+        later_reminder="Still {arguments}",
+        tools=(
+            ToolSettings(
+                match="kubectl_*",
+                thresholds=(5,),
+                on_changed_result="reset",
+                ignore_arguments=("v",),
+                stop_after="never",
+            ),
+            ToolSettings(match="run_*", remind_every="never"),
+        ),
+    )
+    for other in (
+        same,
+        RepeatGuardConfig.model_validate(config.model_dump()),
+        RepeatGuardConfig.model_validate_json(config.model_dump_json()),
+        pickle.loads(pickle.dumps(config)),  # noqa: S301 - its own data
+        copy.deepcopy(config),
+    ):
+        assert other == config
+        assert {config: 1}[other] == 1
+    assert repr(config.ignore_arguments) == "{'*': ('description',), 'kubectl_*': ('request_id',)}"
+    with pytest.raises(TypeError):
+        config.ignore_arguments["*"] = ()  # type: ignore[index]  # pyright: ignore[reportIndexIssue]  # the point
+    assert len(config.ignore_arguments) == 2
+
+
+@pytest.mark.rules("C4")
+def test_configurations_that_differ_in_what_they_ignore_differ() -> None:
+    """A mapping is compared by what it holds."""
+    a, b = (RepeatGuardConfig(ignore_arguments={"a": [name]}) for name in "xy")
+    assert a != b
+    assert len({a, b, RepeatGuardConfig(ignore_arguments={"a": ["x"]})}) == 2
+
+
+@pytest.mark.rules("C4")
+def test_a_changed_copy_goes_by_its_own_settings() -> None:
+    """Nothing that was worked out for the one is left in the other."""
+    config = RepeatGuardConfig(tools=(ToolSettings(match="a", thresholds=(4,)),))
+    assert RepeatChain(config).observe([ToolCall("b")] * 3) is not None
+    changed = config.model_copy(update={"thresholds": (2,), "tools": ()})
+    assert RepeatChain(changed).observe([ToolCall("a")] * 2) is not None
+    assert RepeatChain(changed).observe([ToolCall("b")] * 3) is not None
+
+
+@pytest.mark.rules("C2")
+def test_what_may_act_is_no_error() -> None:
+    """Settings that a pattern may still reach, and a stop that leaves room."""
+    RepeatGuardConfig(stop_after=9)
+    RepeatGuardConfig(stop_after=13, remind_every=4)
+    RepeatGuardConfig(stop_after=10, tools=(ToolSettings(match="a", thresholds=(3, 20), stop_after="never"),))
+    RepeatGuardConfig(include=("b*",), tools=(ToolSettings(match="*a", thresholds=(3,)),))
+    RepeatGuardConfig(exclude=("ab*",), tools=(ToolSettings(match="a*", thresholds=(3,)),))
+    RepeatGuardConfig(tools=(ToolSettings(match="ab*", thresholds=(3,)), ToolSettings(match="a*", thresholds=(4,))))
+    RepeatGuardConfig(thresholds=(3,), remind_every=2, later_reminder="x")
+    RepeatGuardConfig(thresholds=(3,), tools=(ToolSettings(match="a", thresholds=(3, 4)),), later_reminder="x")
 
 
 @pytest.mark.rules("C3")

@@ -1,4 +1,4 @@
-"""M2 to M4, M7, M8: what the model reads."""
+"""M2 to M4, M7, M8 and X6: what the model reads."""
 
 from __future__ import annotations
 
@@ -167,3 +167,72 @@ def test_the_arguments_are_the_canonical_ones(arguments: dict[str, int]) -> None
     assert preview == "".join(
         f"\\u{ord(c):04x}" if c in "\u2028\u2029" or "\x7f" <= c < "\xa0" else c for c in canonical
     )
+
+
+# --- X6 ---------------------------------------------------------------------------------------------
+
+
+def worded(first: str | None, later: str | None, *calls: ToolCall, preview: int = 500) -> list[str]:
+    """Give what the model reads at two and at three rounds of calls, without the header."""
+    config = RepeatGuardConfig(
+        thresholds=(2, 3), first_reminder=first, later_reminder=later, arguments_preview_chars=preview
+    )
+    chain = RepeatChain(config)
+    due = [chain.observe(calls) for _ in range(3)]
+    texts = [reminder.text for reminder in due if reminder]
+    assert all(is_reminder(text) for text in texts)
+    return [text.removeprefix(f"{HEADER}\n") for text in texts]
+
+
+@pytest.mark.rules("X6")
+def test_words_of_the_users() -> None:
+    """Either text or both can be replaced; the header stays."""
+    call = ToolCall("run_sql", {"q": 1})
+    first, later = "{tool}: {count}, {arguments}", "{{{count}}}\n\t{arguments}\n"
+    assert worded(first, later, call) == ['run_sql: 2, {"q":1}', '{3}\n\t{"q":1}\n']
+    usual = worded(None, None, call)
+    assert worded(first, None, call) == ['run_sql: 2, {"q":1}', usual[1]]
+    assert worded(None, later, call) == [usual[0], '{3}\n\t{"q":1}\n']
+    assert worded("Genug.", "Genug!", call) == ["Genug.", "Genug!"]
+
+
+@pytest.mark.rules("X6", "X1")
+def test_words_of_the_users_about_a_cycle() -> None:
+    """The tool is then a cycle of tools, and the arguments come with their tools' names."""
+    calls = (ToolCall("run_sql", {"q": 1}), ToolCall("fetch"))
+    assert worded("{tool} {count}", "{arguments}", *calls) == [
+        "a cycle of run_sql, fetch 2",
+        'run_sql {"q":1}; fetch {}',
+    ]
+
+
+@pytest.mark.rules("X6", "M3", "M4")
+@given(hostile, st.one_of(hostile, st.dictionaries(hostile, hostile)), st.integers(1, 50), st.integers(1, 2))
+def test_whatever_a_call_holds_it_stays_on_its_line_in_words_of_the_users(
+    name: str, arguments: object, preview: int, length: int
+) -> None:
+    """As many lines as the template has, no control character, and no more of the arguments than ever."""
+    calls = [ToolCall(name, arguments), ToolCall("fetch", arguments)][:length]
+    texts = worded("1 {tool}", "1\n{tool}\n{arguments}\n{count}", *calls, preview=preview)
+    assert [len(text.splitlines()) for text in texts] == [1, 4]
+    for text in texts:
+        assert all(unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"} or char == "\n" for char in text)
+        assert text.encode()
+    assert len(texts[1].splitlines()[2]) <= preview + (100 + len("… (+ more chars)") + 20) * length
+
+
+@pytest.mark.rules("M7", "X1")
+@settings(max_examples=10)  # counting tokens is slow
+@given(st.integers(2, 16))
+def test_size_of_a_cycle_in_tokens(length: int) -> None:
+    """As for one call, beside what is quoted: the calls' names and arguments."""
+    encoding = bpe_openai.get_encoding("o200k_base")
+    chain = RepeatChain(RepeatGuardConfig(thresholds=(2, 3), max_cycle_length=16))
+    calls = [ToolCall(f"some_tool_{number}", {"q": "0123456789 " * 50}) for number in range(length)]
+    short, detailed = [reminder for reminder in (chain.observe(calls) for _ in range(3)) if reminder]
+    assert len(encoding.encode(short.text)) <= 80
+    words = detailed.text
+    for quoted in detailed.arguments.split("; "):
+        assert quoted in words
+        words = words.replace(quoted, "", 1)
+    assert len(encoding.encode(words)) <= 130

@@ -42,6 +42,36 @@ def test_a_tools_name_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFi
     assert "\n" not in caplog.records[0].getMessage()
 
 
+@pytest.mark.rules("S6", "X1")
+def test_a_reminder_about_a_cycle_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """With the tools' names and the cycle's length."""
+    support = AdapterSupport()
+    reminder = support.new_chain().observe([CALL, ToolCall("fe\ntch")] * 3)
+    assert reminder is not None
+    with caplog.at_level(logging.INFO, logger="repeatguard"):
+        support.announce(reminder)
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        r"reminded the model: a cycle of run_sql, fe\ntch 3 times in a row with the same arguments (threshold 3)"
+    )
+    assert record.__dict__["cycle_length"] == 2
+
+
+@pytest.mark.rules("X5", "S6")
+def test_the_end_of_a_run_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """As a warning, without arguments, and it is no reminder to hand on."""
+    seen: list[Reminder] = []
+    support = AdapterSupport(RepeatGuardConfig(thresholds=(2,), stop_after=3), on_reminder=seen.append)
+    support.announce(reminder_of(support))
+    (record,) = caplog.records
+    assert (record.levelno, record.getMessage()) == (
+        logging.WARNING,
+        "ended the run: run_sql called 3 times in a row with the same arguments (threshold 3)",
+    )
+    assert "secret" not in str(record.__dict__)
+    assert seen == []
+
+
 @pytest.mark.rules("S6")
 def test_a_reminder_is_handed_on() -> None:
     """To the function that the user gave."""

@@ -8,9 +8,10 @@ from itertools import zip_longest
 
 from repeatguard_core._calls import ComparedCall, PastCall, ToolCall
 from repeatguard_core._checkpoint import read_checkpoint, write_checkpoint
-from repeatguard_core._config import RepeatGuardConfig, rule_book
+from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._cycles import TABLE, Depth, Event, Repetition, State, completed, event_of
 from repeatguard_core._reminder import Due, Reminder, compose
+from repeatguard_core._rules import RuleBook
 
 __all__ = ["RepeatChain"]
 
@@ -38,7 +39,7 @@ class RepeatChain:
         untracked: Callable[[str], bool] | None = None,
     ) -> None:
         self._config = RepeatGuardConfig() if config is None else config
-        self._book = rule_book(self._config)
+        self._book = RuleBook(self._config)
         self._untracked = untracked
         self._state = self._empty()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -32,7 +31,7 @@ else:
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["RepeatGuardConfig", "rule_book"]
+__all__ = ["RepeatGuardConfig"]
 
 _PYPROJECT: Final = "pyproject.toml"
 _LONGEST_CYCLE: Final = 16
@@ -141,10 +140,6 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
             return False
         return not self.include or any(matches(pattern, tool_name) for pattern in self.include)
 
-    @cached_property
-    def _book(self) -> RuleBook:
-        return RuleBook(self)
-
     @field_validator("first_reminder", "later_reminder")
     @classmethod
     def _check_template(cls, template: str | None) -> str | None:
@@ -156,19 +151,10 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
 
     @model_validator(mode="after")
     def _refuse_what_can_never_act(self) -> Self:
-        fault = next(self._book.faults(), None)
+        fault = next(RuleBook(self).faults(), None)
         if fault:
             raise ValueError(fault)
         return self
-
-
-def rule_book(config: RepeatGuardConfig) -> RuleBook:
-    """Give what a configuration says about each tool.
-
-    Args:
-        config: The configuration.
-    """
-    return config._book  # noqa: SLF001 - users of a configuration have no use for it
 
 
 def _table_name(file: Path) -> str:

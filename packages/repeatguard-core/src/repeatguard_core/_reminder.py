@@ -39,13 +39,13 @@ Unless you are waiting for something to change, try another way, or finish with 
 missing."""
 
 _FIRST_OF_CYCLE: Final = (
-    "You have gone through the same {length} tool calls, with the same arguments, {count} times in a row. "
+    "You have gone through the same {length} tool calls with the same arguments {count} times in a row. "
     "If you are waiting for something to change, go on. "
     "If not, use the results you have: try another way, or finish."
 )
 
 _LATER_OF_CYCLE: Final = """\
-You keep going through the same cycle of {length} tool calls, with the same arguments each time:
+You keep going through the same cycle of {length} tool calls with the same arguments:
 {calls}
 - consecutive_rounds: {count}
 Unless you are waiting for something to change, try another way, or finish with what you know and say what is \
@@ -190,7 +190,7 @@ def compose(due: Due, wording: Wording, *, preview_chars: int) -> Reminder:
     template = wording.first if is_first else wording.later
     if template is None:
         template = usual[not is_first]
-        fields |= {"length": len(calls), "calls": "\n".join(f"- call: {each}" for each in called)}
+        fields |= {"length": len(calls), "calls": "\n".join(f"- {each}" for each in called)}
     return Reminder(
         tool_name=calls[-1].name,
         count=due.count,
@@ -277,8 +277,8 @@ def _previews(calls: Sequence[QuotedCall], chars: int) -> list[str]:
     """Quote the arguments of every call; what the short ones leave is shared among the long ones."""
     texts = [on_one_line(call.arguments) for call in calls]
     shares: dict[int, int] = {}
-    for index in sorted(range(len(texts)), key=lambda index: len(texts[index])):
-        share = chars // (len(texts) - len(shares))
+    for index in sorted(range(len(calls)), key=lambda index: calls[index].length):
+        share = chars // (len(calls) - len(shares))
         shares[index] = min(len(texts[index]), share)
         chars -= shares[index]
     unseen = [call.length - len(call.arguments) for call in calls]

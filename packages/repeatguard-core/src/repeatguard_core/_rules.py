@@ -1,4 +1,4 @@
-"""What a configuration says about each tool, worked out once."""
+"""What a configuration says about each tool."""
 
 from __future__ import annotations
 

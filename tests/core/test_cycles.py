@@ -1,0 +1,225 @@
+"""X1: cycles, against a naive search, and what a chain holds of them."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
+from repeatguard_core._cycles import STEPS, Step
+
+A = ToolCall("search", '{"q": 1}')
+A_IN_OTHER_WORDS = ToolCall("search", {"q": 1.0})
+B = ToolCall("fetch", '{"url": "b"}')
+C = ToolCall("search", '{"q": "c"}')
+D = ToolCall("note")
+BY_LETTER = {"A": A, "B": B, "C": C, "D": D, "a": A_IN_OTHER_WORDS}
+
+
+def observed(letters: str, **settings: object) -> list[tuple[int, str, int]]:
+    """Observe calls one by one, and say after which of them what is reminded of: its cycle, and the count."""
+    chain = RepeatChain(RepeatGuardConfig.model_validate(settings))
+    reminders = [(number, chain.observe([BY_LETTER[letter]])) for number, letter in enumerate(letters, 1)]
+    return [(number, "-".join(r.tool_names), r.count) for number, r in reminders if r is not None]
+
+
+def reminder_of(letters: str, **settings: object) -> Reminder:
+    """Observe calls in one batch, and give the reminder that is due."""
+    reminder = RepeatChain(RepeatGuardConfig.model_validate(settings)).observe(BY_LETTER[each] for each in letters)
+    assert reminder is not None
+    return reminder
+
+
+@pytest.mark.rules("X1")
+def test_every_step_has_a_rule() -> None:
+    """The table of a row is complete."""
+    assert set(STEPS) == set(Step)
+
+
+@pytest.mark.rules("X1")
+@pytest.mark.parametrize(
+    ("letters", "reminded"),
+    [
+        ("ABABAB", [(6, "search-fetch", 3)]),
+        ("ABABABABABABABABAB", [(6, "search-fetch", 3), (10, "search-fetch", 5), (16, "search-fetch", 8)]),
+        ("DABABAB", [(7, "search-fetch", 3)]),
+        ("BABABAB", [(6, "fetch-search", 3)]),
+        ("ABCABCABC", [(9, "search-fetch-search", 3)]),
+        ("ABCDABCDABCD", [(12, "search-fetch-search-note", 3)]),
+        ("ABABABA", [(6, "search-fetch", 3)]),
+        ("aBABaB", [(6, "search-fetch", 3)]),
+        ("AAAAAA", [(3, "search", 3), (5, "search", 5)]),
+        ("ABABBABAB", []),
+        ("ABABADABAB", []),
+        ("AABAABAAB", [(9, "search-search-fetch", 3)]),
+    ],
+)
+def test_cycles_by_hand(letters: str, reminded: list[tuple[int, str, int]]) -> None:
+    """At the completion of a repetition, and by the shortest cycle only."""
+    assert observed(letters) == reminded
+
+
+@pytest.mark.rules("X1")
+def test_a_cycle_longer_than_the_longest_is_none() -> None:
+    """And the longest that may be set is 16."""
+    four = [(12, "search-fetch-search-note", 3)]
+    assert observed("ABCDABCDABCD", max_cycle_length=3) == []
+    assert observed("ABCDABCDABCD", max_cycle_length=4) == four
+    assert observed("ABCDABCDABCD", max_cycle_length=16) == four
+    assert observed("ABABABABAB", max_cycle_length=1) == []
+
+
+# --- against a naive search --------------------------------------------------------------------
+
+
+def naive(calls: Sequence[str], longest: int) -> tuple[int, int] | None:
+    """Look for the shortest tail that came twice or more: its length, and how often, if it is now complete."""
+    for length in range(1, longest + 1):
+        identical = 0
+        while identical + length < len(calls) and calls[-1 - identical] == calls[-1 - identical - length]:
+            identical += 1
+        count = identical // length + 1
+        if count >= 2:
+            tail = list(calls[-length:])
+            assert list(calls[-length * count :]) == tail * count
+            return (length, count) if identical % length == 0 else None
+    return None
+
+
+letters = st.sampled_from("ABC")
+loops = st.tuples(st.text("ABCD", min_size=1, max_size=5), st.integers(1, 5)).map(lambda drawn: drawn[0] * drawn[1])
+conversations = st.lists(st.one_of(letters, loops, loops), max_size=6).map("".join)
+
+
+@pytest.mark.rules("X1", "D1", "D9", "D10")
+@given(conversations, st.integers(1, 16), st.sets(st.integers(2, 6), min_size=1), st.data())
+@example("BCAABCAABCAABCAA", 4, {2, 3}, None)
+def test_cycles_against_a_naive_search(
+    conversation: str, longest: int, thresholds: set[int], data: st.DataObject | None
+) -> None:
+    """Whatever is called, and however it is divided into batches, the chain says what the rule says."""
+    settings = {"max_cycle_length": longest, "thresholds": thresholds}
+    chain = RepeatChain(RepeatGuardConfig.model_validate(settings))
+    start = 0
+    while start < len(conversation):
+        size = data.draw(st.integers(1, 3)) if data else 1
+        expected = None
+        for end in range(start + 1, min(start + size, len(conversation)) + 1):
+            found = naive(conversation[:end], longest)
+            expected = found if found and found[1] in thresholds else expected
+        reminder = chain.observe(BY_LETTER[letter] for letter in conversation[start : start + size])
+        assert (reminder and (len(reminder.tool_names), reminder.count)) == expected
+        start += size
+
+
+# --- what a reminder about a cycle says -----------------------------------------------------------
+
+
+@pytest.mark.rules("X1", "M2", "M8")
+def test_the_texts() -> None:
+    """The exact words, of the short one and of the detailed one."""
+    _, *short = reminder_of("ABABAB").text.splitlines()
+    assert short == [
+        (
+            "You have gone through the same 2 tool calls with the same arguments 3 times in a row. If you are "
+            "waiting for something to change, go on. If not, use the results you have: try another way, or finish."
+        )
+    ]
+    _, *detailed = reminder_of("ABABABABAB").text.splitlines()
+    assert detailed == [
+        "You keep going through the same cycle of 2 tool calls with the same arguments:",
+        '- search {"q":1}',
+        '- fetch {"url":"b"}',
+        "- consecutive_rounds: 5",
+        (
+            "Unless you are waiting for something to change, try another way, or finish with what you know and say "
+            "what is missing."
+        ),
+    ]
+
+
+@pytest.mark.rules("X1", "D10")
+def test_what_a_reminder_says_of_itself() -> None:
+    """The names in order, and the last one by itself."""
+    reminder = reminder_of("ABCABCABC")
+    assert (reminder.tool_name, reminder.count, reminder.threshold, reminder.is_first, reminder.stops) == (
+        "search",
+        3,
+        3,
+        True,
+        False,
+    )
+    assert reminder.tool_names == ("search", "fetch", "search")
+    assert reminder.arguments == 'search {"q":1}; fetch {"url":"b"}; search {"q":"c"}'
+
+
+@pytest.mark.rules("X1", "M3")
+@pytest.mark.parametrize(
+    ("preview", "quoted"),
+    [
+        (500, ['{"t":"0123456789"}', '{"t":"ab"}', "{}"]),
+        (24, ['{"t":"012345… (+6 more chars)', '{"t":"ab"}', "{}"]),
+        (15, ['{"t":"0… (+11 more chars)', '{"t":"… (+4 more chars)', "{}"]),
+        (2, ["{… (+17 more chars)", "{… (+9 more chars)", "… (+2 more chars)"]),
+        (1, ["{… (+17 more chars)", "… (+10 more chars)", "… (+2 more chars)"]),
+    ],
+)
+def test_the_preview_is_bounded_as_a_whole(preview: int, quoted: list[str]) -> None:
+    """What the short arguments leave is shared among the long ones, and what is cut is counted."""
+    calls = [ToolCall("write", {"t": "0123456789"}), ToolCall("write", {"t": "ab"}), ToolCall("read")]
+    chain = RepeatChain(RepeatGuardConfig(thresholds=(2, 3), arguments_preview_chars=preview))
+    reminder = chain.observe(calls * 3)
+    assert reminder is not None
+    lines = re.findall("^- (?:write|read) (.*)$", reminder.text, re.MULTILINE)
+    assert lines == quoted
+    assert sum(len(re.sub(r"… .*", "", line)) for line in lines) <= preview
+
+
+# --- what a chain holds ---------------------------------------------------------------------------
+
+
+@pytest.mark.rules("S4", "X1")
+@pytest.mark.parametrize("longest", [1, 4, 16])
+def test_a_chain_holds_no_more_than_the_longest_cycle(longest: int) -> None:
+    """Of all calls but the last no more than what a reminder may quote, and nothing after new material."""
+    chain = RepeatChain(RepeatGuardConfig(max_cycle_length=longest, arguments_preview_chars=10))
+
+    def holds() -> list[object]:
+        seen: dict[int, object] = {}
+        pending: list[object] = [chain]
+        while pending:
+            held = pending.pop()
+            if id(held) not in seen and not isinstance(held, type) and not callable(held):
+                seen[id(held)] = held
+                pending.extend(gc.get_referents(held))
+        return list(seen.values())
+
+    def run(calls: int) -> int:
+        for number in range(calls):
+            text = f'{{"argument": "{number:09}{"x" * 100}"}}'
+            chain.observe([ToolCall(f"tool_{number}", text, result="r" * 100)] * 2)
+        return len(holds())
+
+    assert run(40) == run(10_000)
+    texts = [held for held in holds() if isinstance(held, str)]
+    of_arguments = [text for text in texts if text.startswith('{"argum')]
+    assert of_arguments
+    assert all("000009999" in text for text in of_arguments if len(text) > 10)
+    assert len([text for text in of_arguments if len(text) == 10]) == longest - 1
+    assert not [text for text in texts if "rrr" in text]
+    chain.reset()
+    assert not [held for held in holds() if isinstance(held, str) and held.startswith('{"argum')]
+
+
+@pytest.mark.rules("X1", "D5")
+@given(st.lists(st.sampled_from("ABCa"), min_size=1, max_size=4).map("".join), st.integers(3, 5))
+def test_the_spelling_of_a_call_does_not_matter_in_a_cycle(cycle: str, times: int) -> None:
+    """What was worked out for one spelling is used again for the same one, and for no other."""
+    other_spellings = {"A": "a", "a": "A"}
+    respelled = "".join(other_spellings.get(letter, letter) for letter in cycle)
+    mixed = [observed((cycle + respelled) * times, max_cycle_length=4, thresholds=[2, 3])]
+    assert mixed == [observed((cycle + cycle).replace("a", "A") * times, max_cycle_length=4, thresholds=[2, 3])]
