@@ -22,7 +22,7 @@ nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # they are reported as skipped
-nox.options.sessions = ["lint", "typing", "tests", "wire", "wheel", "docs"]
+nox.options.sessions = ["lint", "typing", "tests", "wire", "benchmarks", "wheel", "docs"]
 
 ROOT = Path(__file__).parent
 PREFIX = "repeatguard-"
@@ -132,6 +132,20 @@ def wire(session: nox.Session) -> None:
     session.run("pytest", *IN_PARALLEL, "tests/wire", *session.posargs)
 
 
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """Test what measures the detector."""
+    session.install(*wheels(), *dependency_group("test"))
+    session.run("pytest", "tests/benchmarks", *session.posargs)
+
+
+@nox.session(default=False)
+def replay(session: nox.Session) -> None:
+    """Measure the detector on recorded conversations: the path of a file of them, and options."""
+    session.install(*wheels())
+    session.run("python", "-m", "benchmarks.replay", *session.posargs)
+
+
 @nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
     """Play many random scripts on every adapter: REPEATGUARD_EXAMPLES (1000) of each kind, --hypothesis-seed=N."""
@@ -169,7 +183,7 @@ def typing(session: nox.Session) -> None:
     """Check types, as strictly as two checkers can."""
     session.install(*wheels(*PACKAGES), *dependency_group("typing"), *ALL_TEST_REQUIREMENTS)
     folders = [str(package.folder / "src" / package.module) for package in PACKAGES]
-    for folder in [*folders, "tests", "docs/examples", "noxfile.py"]:
+    for folder in [*folders, "tests", "benchmarks", "docs/examples", "noxfile.py"]:
         session.run("mypy", folder)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
 
