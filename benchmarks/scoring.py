@@ -159,7 +159,8 @@ GROUPS: Final = {
 
 
 def _labels(verdict: Verdict) -> str:
-    return " or ".join(label for label, of_label in VERDICTS.items() if of_label is verdict)
+    *labels, last = [label for label, of_label in VERDICTS.items() if of_label is verdict]
+    return f"{', '.join(labels)} or {last}"
 
 
 DEFINITIONS: Final = "\n".join(
