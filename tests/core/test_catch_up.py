@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
+from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall, ToolSettings
 
 A = ToolCall("search", '{"q": 1}')
 A_IN_OTHER_WORDS = ToolCall("search", {"q": 1.0})
@@ -75,6 +75,11 @@ def read(history: History, config: RepeatGuardConfig = CONFIG) -> RepeatChain:
     return chain
 
 
+def polled(result: str) -> ToolCall:
+    """Look something up that changes."""
+    return ToolCall("poll", '{"job": 1}', result)
+
+
 def caught_up(*newest_first: list[ToolCall] | str | None, config: RepeatGuardConfig = CONFIG) -> RepeatChain:
     """Make a chain that has read a conversation back."""
     chain = RepeatChain(config)
@@ -129,6 +134,26 @@ def test_a_cycle_whose_calls_are_out_of_sight() -> None:
     assert in_sight.observe([OF_ANOTHER_TOOL]) is None
 
 
+@pytest.mark.rules("X1", "M2")
+def test_the_words_of_a_cycle_that_are_before_the_checkpoint() -> None:
+    """They are looked for there, past earlier checkpoints, as far as the calls are those that were noted."""
+    config = RepeatGuardConfig(thresholds=(2, 3))
+    history: list[list[ToolCall]] = [[A], [B], [OF_ANOTHER_TOOL], [A], [B]]
+    noted = read(list(history), config).checkpoint()
+    earlier = read([[A]], config).checkpoint()
+
+    def named(*before: list[ToolCall] | str) -> tuple[str, ...]:
+        reminder = caught_up(noted, *before, config=config).observe([OF_ANOTHER_TOOL])
+        assert reminder is not None
+        assert reminder.count == 2
+        return reminder.tool_names
+
+    assert named([B], [A], [OF_ANOTHER_TOOL], [B]) == ("search", "search", "fetch")
+    assert named([B], earlier, [A]) == ("search", "search", "fetch")
+    assert named([B, A]) == ("(out of sight)", "(out of sight)", "fetch")
+    assert named([B]) == ("(out of sight)", "search", "fetch")
+
+
 @pytest.mark.rules("X1", "C3")
 @pytest.mark.parametrize(("before", "after"), [(4, 2), (2, 4), (1, 16), (16, 1)])
 def test_a_checkpoint_from_under_another_configuration(before: int, after: int) -> None:
@@ -156,6 +181,7 @@ def test_a_checkpoint_from_under_another_configuration(before: int, after: int) 
         (4, [[A], [B], [A], [OF_ANOTHER_TOOL], [B], [A], [B], [A], [B]], 6),
         (4, [[A]] * 20, 8),
         (4, [[A], [B]] * 20, 12),
+        (4, [[polled(text)] for text in "abababababab"], 5),
         (4, [[A], read([[A], [B], [A]], RepeatGuardConfig()).checkpoint(), [A], [B], [A], [A]], 4),
     ],
 )
@@ -170,7 +196,9 @@ def test_no_more_is_read_than_matters(
             taken.append(past)
             yield past
 
-    config = CONFIG.model_copy(update={"max_cycle_length": longest})
+    config = CONFIG.model_copy(
+        update={"max_cycle_length": longest, "tools": (ToolSettings(match="poll", on_changed_result="reset"),)}
+    )
     RepeatChain(config).catch_up(take())
     assert len(taken) == needed
 

@@ -242,6 +242,18 @@ def test_a_framework_may_wrap_what_a_hook_raises(tmp_path: Path) -> None:
     attempt(Wrapping(), "test_an_exception_of_the_users_hook", tmp_path)
 
 
+def test_an_end_that_nothing_asks_for_is_noticed() -> None:
+    """By what it was about, in a test that knows of no end."""
+
+    class Ending(ReferenceDriver):
+        def guard(self, config: RepeatGuardConfig, **options: Any) -> Any:
+            return super().guard(config.model_copy(update={"stop_after": 5}), **options)
+
+    contract: Any = type("Contract", (AdapterContract,), {"driver": Ending()})()
+    with pytest.raises(AssertionError, match=r'the guard ended a run after search\({"q":1}\) had come 5 times'):
+        contract.test_every_reminder_is_announced(streamed=False)
+
+
 def test_entries_read_like_a_conversation() -> None:
     """What a failure quotes."""
     entries = (Said("a"), Wrote("b"), Called("c", "{}"), Returned("c", "d"), Other("e"))

@@ -175,11 +175,10 @@ class RepeatChain:
         )
 
 
-def _in_words(noted: Iterable[PastCall], in_sight: Iterable[ComparedCall], chars: int) -> Iterator[PastCall]:
+def _in_words(noted: Sequence[PastCall], in_sight: Sequence[ComparedCall], chars: int) -> Iterator[PastCall]:
     """Find the words again that a checkpoint has left out."""
-    for known, seen in zip_longest(noted, in_sight):
-        if known is not None:
-            if seen is None or seen.digest != known.digest:
-                yield known
-            else:
-                yield replace(seen.noted(chars), result=known.result)
+    for known, seen in zip_longest(noted, in_sight[: len(noted)]):
+        if seen is not None and seen.digest == known.digest:
+            yield replace(seen.noted(chars), result=known.result)
+        else:
+            yield known
