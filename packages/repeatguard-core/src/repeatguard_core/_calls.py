@@ -18,8 +18,8 @@ __all__ = ["ComparedCall", "NotedCall", "PastCall", "ToolCall"]
 
 _NO_ARGUMENTS: Final = canonical_arguments(None)
 
-#: In bytes; enough that two different texts never share a digest.
-_DIGEST_SIZE: Final = 16
+#: In hexadecimal digits; enough that two different texts never share a digest.
+_DIGEST_LENGTH: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,6 @@ class ComparedCall:
         """Tells the call from any that is not identical."""
         return _digest(f"{len(self.name)} {self.name}{self.compared}")
 
-    @cached_property
-    def spelling(self) -> str | None:
-        """Tells the arguments' text from any other text; None if they are no text."""
-        return None if self.text is None else _digest(self.text)
-
     @property
     def begins_anew_with_another_result(self) -> bool:
         """Whether it begins a new chain if its result is not that of the identical call before it."""
@@ -85,12 +80,9 @@ class ComparedCall:
 
     def learn_from(self, earlier: PastCall) -> None:
         """Spare working out what is known already, if an earlier call is spelled the same."""
-        if self.text is None or self.name != earlier.name:
+        if not isinstance(earlier, ComparedCall) or self.text is None or self.name != earlier.name:
             return
-        if isinstance(earlier, NotedCall):
-            if self.spelling == earlier.spelling:
-                self.digest = earlier.digest
-        elif self.text == earlier.text:
+        if self.text == earlier.text:
             vars(self).update({name: known for name, known in vars(earlier).items() if name in _WORKED_OUT})
 
     def is_identical_to(self, other: PastCall) -> bool:
@@ -122,11 +114,11 @@ class ComparedCall:
             chars: How many characters of the arguments a reminder may quote.
         """
         quoted = QuotedCall(self.name, self.canonical[:chars], len(self.canonical))
-        return NotedCall(self.digest, self.result, self.spelling, self.ladder, quoted)
+        return NotedCall(self.digest, self.result, self.ladder, quoted)
 
 
 #: What a call works out from its text.
-_WORKED_OUT: Final = frozenset({"canonical", "compared", "digest", "spelling"})
+_WORKED_OUT: Final = frozenset({"canonical", "compared", "digest"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,28 +128,21 @@ class NotedCall:
     Attributes:
         digest: Tells it from any call that is not identical.
         result: Its result's digest, or None.
-        spelling: Tells its arguments' text from any other text; None if that is not known.
         ladder: What happens at which count; None if that is not known.
         quoted: What a reminder can say about it.
     """
 
     digest: str
     result: str | None = None
-    spelling: str | None = None
     ladder: Ladder | None = None
     quoted: QuotedCall = UNKNOWN_CALL
-
-    @property
-    def name(self) -> str:
-        """The tool's name."""
-        return self.quoted.name
 
 
 PastCall: TypeAlias = ComparedCall | NotedCall
 
 
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
 
 
 def _digest_of_result(result: object) -> str:

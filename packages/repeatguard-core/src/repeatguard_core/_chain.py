@@ -144,8 +144,8 @@ class RepeatChain:
 
     def _take_in(self, call: ComparedCall) -> Repetition | None:
         """Take in a tracked call, and tell whether a cycle has come once more."""
-        for earlier in self._state.calls:
-            call.learn_from(earlier)
+        for latest in self._state.calls[:1]:
+            call.learn_from(latest)
         return self._apply(event_of(call, self._state.calls), call)
 
     def _apply(self, event: Event, *call: ComparedCall) -> Repetition | None:
