@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai import Agent, ApprovalRequired, ModelRetry, RunContext, Tool
 from pydantic_ai.messages import (
@@ -33,41 +33,59 @@ from repeatguard_core.testing import (
     Other,
     Request,
     Returned,
+    Run,
     Said,
     Script,
     Turn,
     Wrote,
 )
-from repeatguard_pydantic_ai import RepeatGuardConfig, RepeatGuardProcessor
+from repeatguard_pydantic_ai import RepeatGuardConfig, RepeatGuardProcessor, RepeatLoopError
 
 from tests.pydantic_ai.scripted_model import call, model_that, text_of
 from tests.pydantic_ai.wiring import wired
 
-PLAYER: ContextVar[Player] = ContextVar("PLAYER")
 MANY = 1_000
 
 
-def answer(ctx: RunContext[Any], q: Any = None) -> str:
+class Actor:
+    """An agent's part in a script: its turns, and the one that it is at.
+
+    Args:
+        name: The agent's name.
+        turns: What its model does.
+    """
+
+    def __init__(self, name: str, turns: Sequence[Turn] = ()) -> None:
+        self.name = name
+        self.turns = iter(turns)
+        self.turn = Turn()
+
+
+PLAYER: ContextVar[Player] = ContextVar("PLAYER")
+
+
+def answer(ctx: RunContext[Actor], q: Any = None) -> str:
     """Answer."""
     _stop_where_it_is_stored(ctx)
-    return "ok"
+    assert ctx.tool_name is not None
+    return ctx.deps.turn.result_of(ctx.tool_name, q)
 
 
-def fail(ctx: RunContext[Any], q: Any = None) -> str:
+def fail(ctx: RunContext[Actor], q: Any = None) -> str:
     """Fail."""
     _stop_where_it_is_stored(ctx)
     msg = "it failed"
     raise ModelRetry(msg)
 
 
-async def delegate(ctx: RunContext[Any], q: Any = None) -> str:
+async def delegate(ctx: RunContext[Actor], q: Any = None) -> str:
     """Run another agent."""
     _stop_where_it_is_stored(ctx)
     return await PLAYER.get().delegate()
 
 
-def _stop_where_it_is_stored(ctx: RunContext[Any]) -> None:
-    if PLAYER.get().turn.resumes and not ctx.tool_call_approved:
+def _stop_where_it_is_stored(ctx: RunContext[Actor]) -> None:
+    if ctx.deps.turn.resumes and not ctx.tool_call_approved:
         raise ApprovalRequired
 
 
@@ -75,7 +93,7 @@ TOOLS: list[Any] = [
     *(Tool(answer, name=name, max_retries=MANY) for name in RETURNING_TOOLS),
     Tool(fail, name="failing", max_retries=MANY),
     Tool(delegate, name="delegate", max_retries=MANY),
-    Tool(answer, name="forbidden", max_retries=MANY, requires_approval=True),
+    Tool(fail, name="forbidden", max_retries=MANY, requires_approval=True),
 ]
 
 
@@ -98,7 +116,11 @@ class PydanticAIDriver(Driver):
             if run.from_storage:
                 history = stored(history)
                 player.start_process()
-            history = await player.run(run.prompt, history)
+            try:
+                history = await player.run(run, history)
+            except RepeatLoopError as end:
+                options.on_stop(end.tool_name, end.count, end.arguments)
+                history = end.messages
         return player.requests
 
 
@@ -118,12 +140,11 @@ class Player:
         self, driver: PydanticAIDriver, script: Script, make_guard: MakeGuard | None, options: Options
     ) -> None:
         self.requests: list[Request] = []
-        self.turn = Turn()
+        self._main = Actor("main")
         self._driver = driver
         self._script = script
         self._make_guard = make_guard
         self._options = options
-        self._turns = iter(script.turns)
         self._numbers = itertools.count(1)
         self._steer: str | None = None
         self.start_process()
@@ -134,36 +155,42 @@ class Player:
         self._guards = [] if guard is None else self._driver.wiring(guard, self._options)
         hooks = [self._user_hook] if self._options.user_hook else []
         steers = [] if hasattr(AgentRun, "enqueue") else [self._steer_by_processor]
-        self._agent = self._make_agent("main", self._turns, [*steers, *self._guards, *hooks])
+        self._agent = self._make_agent(self._main, [*steers, *self._guards, *hooks])
 
-    def _make_agent(self, name: str, turns: Iterator[Turn], wiring: Sequence[Any]) -> Agent[None, Any]:
+    def _make_agent(self, actor: Actor, wiring: Sequence[Any]) -> Agent[Actor, Any]:
         async def respond(messages: list[ModelMessage]) -> list[ModelResponsePart]:
-            self.requests.append(Request(entries(messages), name))
+            self.requests.append(Request(entries(messages), actor.name))
             await self._options.pause()
-            turn = next(turns)
-            if turns is self._turns:
-                self.turn = turn
+            turn = actor.turn = next(actor.turns)
+            if actor is self._main:
                 self._steer = turn.steer
             words = [TextPart(turn.text)] if turn.text else []
             return [*words, *(call(each.tool, each.arguments) for each in turn.calls)]
 
         output = [str, DeferredToolRequests]
-        return Agent(model_that(respond), tools=TOOLS, output_type=output, retries=MANY, **wired(*wiring))
+        made = Agent(
+            model_that(respond), tools=TOOLS, deps_type=Actor, output_type=output, retries=MANY, **wired(*wiring)
+        )
+        return cast("Agent[Actor, Any]", made)
 
     async def delegate(self) -> str:
         """Run the other agent, to its end."""
-        inner = self._make_agent(f"inner-{next(self._numbers)}", iter(self._script.delegated), self._guards)
-        return str((await inner.run("a task", usage_limits=UsageLimits(request_limit=None))).output)
+        actor = Actor(f"inner-{next(self._numbers)}", self._script.delegated)
+        inner = self._make_agent(actor, self._guards)
+        limits = UsageLimits(request_limit=None)
+        return str((await inner.run("a task", deps=actor, usage_limits=limits)).output)
 
-    async def run(self, prompt: str | None, history: list[ModelMessage]) -> list[ModelMessage]:
+    async def run(self, run: Run, history: list[ModelMessage]) -> list[ModelMessage]:
         """Run the agent up to its answer, through all approvals."""
+        self._main.turns = iter(run.turns)
+        prompt: str | None = run.prompt
         approvals: DeferredToolResults | None = None
         while True:
             result = await self._run_once(prompt, history, approvals)
             history, prompt = result.all_messages(), None
             if not isinstance(result.output, DeferredToolRequests):
                 return history
-            if self.turn.resumes:
+            if self._main.turn.resumes:
                 history = stored(history)
                 self.start_process()
             approvals = DeferredToolResults()
@@ -173,7 +200,7 @@ class Player:
     async def _run_once(self, prompt: str | None, history: Any, approvals: Any) -> Any:
         limits = UsageLimits(request_limit=None)
         async with self._agent.iter(
-            prompt, message_history=history, deferred_tool_results=approvals, usage_limits=limits
+            prompt, message_history=history, deferred_tool_results=approvals, usage_limits=limits, deps=self._main
         ) as run:
             node: Any = run.next_node
             while not isinstance(node, End):

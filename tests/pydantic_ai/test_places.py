@@ -51,6 +51,7 @@ def reminder_part() -> ModelRequestPart:
     history = [request("go"), *turn(), *turn()]
     missing = find(*history)
     assert missing is not None
+    assert missing.message is not None
     return missing.message.parts[0]
 
 
@@ -193,6 +194,7 @@ def test_a_reminder_belongs_to_the_conversation_of_its_batch() -> None:
         message.conversation_id = "conversation"
     missing = find(*history)
     assert missing is not None
+    assert missing.message is not None
     assert missing.message.run_id == "run"
     assert getattr(missing.message, "conversation_id", None) == "conversation"
 

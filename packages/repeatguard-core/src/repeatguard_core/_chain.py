@@ -128,6 +128,20 @@ class RepeatChain:
         """
         return self._config.tracks(tool_name) and not (self._untracked is not None and self._untracked(tool_name))
 
+    def compares_results(self, tool_name: str) -> bool:
+        """Tell whether it matters what came of a tool's calls, for adapters that have to work it out first.
+
+        Args:
+            tool_name: The name as the model wrote it.
+
+        Returns:
+            True if the tool's calls count, and ``on_changed_result`` says that their results are compared.
+
+        Raises:
+            Exception: Whatever ``untracked`` raises.
+        """
+        return self._book.rules_for(tool_name).on_changed_result != "count" and self.tracks(tool_name)
+
     def reset(self) -> None:
         """Start anew, because new material entered the conversation.
 

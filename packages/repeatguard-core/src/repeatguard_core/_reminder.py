@@ -6,7 +6,7 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 __all__ = [
     "UNKNOWN_CALL",
@@ -114,7 +114,7 @@ class RepeatLoopError(Exception):
         self.arguments = reminder.arguments
         super().__init__(f"{describe(reminder)}, which is stop_after={reminder.threshold}")
 
-    def __reduce__(self) -> tuple[type[RepeatLoopError], tuple[Reminder]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy it by what it is about."""
         return type(self), (self.reminder,)
 

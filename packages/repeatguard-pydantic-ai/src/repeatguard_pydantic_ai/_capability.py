@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import AgentDepsT
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, ToolSettings
 
 from repeatguard_pydantic_ai._derivation import RunMemory, newest_response, place_behind
+from repeatguard_pydantic_ai._errors import RepeatLoopError
 from repeatguard_pydantic_ai._messages import holds_reminder
 
 __all__ = ["RepeatGuard"]
@@ -38,7 +39,7 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
     Raises:
         TypeError: ``config`` is no configuration, or one of the functions is none or is async.
 
-    Fulfils D11, D12, M1, M5, M6, S1, S2, S3, S5 and S6.
+    Fulfils D11, D12, M1, M5, M6, S1, S2, S3, S5, S6, X2 and X5.
     """
 
     config: RepeatGuardConfig | None = None
@@ -57,22 +58,38 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
         self._memory = RunMemory()
 
     @classmethod
-    def from_spec(
+    def from_spec(  # noqa: PLR0913 - an editor knows the settings from the signature
         cls,
         *,
         thresholds: Sequence[int] = _DEFAULT.thresholds,
         include: Sequence[str] = _DEFAULT.include,
         exclude: Sequence[str] = _DEFAULT.exclude,
         arguments_preview_chars: int = _DEFAULT.arguments_preview_chars,
+        max_cycle_length: int = _DEFAULT.max_cycle_length,
+        on_changed_result: Literal["count", "reset", "defer"] = _DEFAULT.on_changed_result,
+        ignore_arguments: Mapping[str, Sequence[str]] = _DEFAULT.ignore_arguments,
+        remind_every: int | None = _DEFAULT.remind_every,
+        stop_after: int | None = _DEFAULT.stop_after,
+        first_reminder: str | None = _DEFAULT.first_reminder,
+        later_reminder: str | None = _DEFAULT.later_reminder,
+        tools: Sequence[ToolSettings] = _DEFAULT.tools,
         **others: Any,
     ) -> RepeatGuard[Any]:
         """Make the capability from an agent's specification in YAML or JSON.
 
         Args:
-            thresholds: As in `RepeatGuardConfig`, like the three after it.
+            thresholds: As in `RepeatGuardConfig`, like all that follow.
             include: Patterns of the tools to watch.
             exclude: Patterns of tools to leave alone.
             arguments_preview_chars: How many characters of the arguments to quote.
+            max_cycle_length: How many different calls a loop may go through.
+            on_changed_result: What it means if an identical call has another result than before.
+            ignore_arguments: Names of arguments to leave out of the comparison, by patterns of tools.
+            remind_every: After how many further calls to remind again, behind the last threshold.
+            stop_after: At how many calls to end the run.
+            first_reminder: A text in place of the short one.
+            later_reminder: A text in place of the detailed one.
+            tools: Settings for some tools; in a specification each is a mapping.
             others: What every capability of the framework has, such as ``id``.
 
         Raises:
@@ -86,6 +103,14 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
             "include": include,
             "exclude": exclude,
             "arguments_preview_chars": arguments_preview_chars,
+            "max_cycle_length": max_cycle_length,
+            "on_changed_result": on_changed_result,
+            "ignore_arguments": ignore_arguments,
+            "remind_every": remind_every,
+            "stop_after": stop_after,
+            "first_reminder": first_reminder,
+            "later_reminder": later_reminder,
+            "tools": tools,
         }
         return cls(RepeatGuardConfig.model_validate({**settings, **others}), **common)
 
@@ -98,15 +123,34 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
     async def before_model_request(
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Add the reminder that is missing at the end, if one is: to this request, and to the history."""
+        """Add the reminder that is missing at the end, if one is: to this request, and to the history.
+
+        Args:
+            ctx: The run.
+            request_context: The request that is about to be sent.
+
+        Returns:
+            The request that the framework is to go on with.
+
+        Raises:
+            RepeatLoopError: The run is to end, as ``stop_after`` says.
+        """
+        end: RepeatLoopError | None = None
         with self._support.failing_open("a reminder"):
             requested, history = request_context.messages, ctx.messages
             missing = self._memory.missing(requested, ctx.run_id, self._support.new_chain)
-            if missing is not None and not holds_reminder(history[(newest_response(history) or 0) :]):
+            if missing is None:
+                pass
+            elif missing.message is None:
+                end = RepeatLoopError(missing.reminder, history)
+                self._support.announce(missing.reminder)
+            elif not holds_reminder(history[(newest_response(history) or 0) :]):
                 place = missing.index
                 request_context.messages = [*requested[:place], missing.message, *requested[place:]]
                 history.insert(_place_in(history), missing.message)
                 self._support.announce(missing.reminder)
+        if end is not None:
+            raise end
         return request_context
 
 

@@ -32,16 +32,16 @@ _NEAR: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A reminder that belongs into a history and is not there.
+    """A reminder that belongs into a history and is not there, or the end of the run in its place.
 
     Attributes:
         index: Where its message belongs.
-        message: The message.
+        message: The message; None if the run is to end.
         reminder: What it says.
     """
 
     index: int
-    message: ModelRequest
+    message: ModelRequest | None
     reminder: Reminder
 
 
@@ -71,7 +71,11 @@ class RunMemory:
     def missing(
         self, messages: Sequence[ModelMessage], run_id: str | None, new_chain: Callable[[], RepeatChain]
     ) -> Missing | None:
-        """Find the reminder that is missing at the end of a history.
+        """Find what is missing at the end of a history: a reminder, or the end of the run.
+
+        The run is to end only if there is nothing new for the model. So the end of an earlier run,
+        which leaves nothing in a history, does not end a later one, and a run that is taken up
+        with nothing new ends again.
 
         Args:
             messages: The history, the request that is about to be sent included.
@@ -85,25 +89,27 @@ class RunMemory:
             return None
         response = messages[newest]
         assert isinstance(response, ModelResponse)
-        calls = tool_calls(response)
-        chain = self._recall(messages, newest)
-        if chain is None:
-            chain = new_chain()
+        recalled = self._recall(messages, newest)
+        chain = new_chain() if recalled is None else recalled
+        calls = tool_calls(messages, newest, chain)
+        if recalled is None:
             if not any(chain.tracks(call.name) for call in calls):
                 return None  # nothing can be due, so the way back through such responses can wait
-            chain.catch_up(past(messages, newest))
+            chain.catch_up(past(messages, newest, chain))
         self._before = copy.copy(chain)
         reminder = chain.observe(calls)
         self._response, self._after = response, copy.copy(chain)
         new_material = [i for i in range(newest + 1, len(messages)) if brings_new_material(messages, i)]
         if new_material:
             self._after.reset()
+        if reminder is None or awaits_a_result_of_the_provider(response):  # the provider's own order would be broken
+            return None
         place = place_behind(messages, newest)
+        if reminder.stops:
+            return None if new_material else Missing(place, None, reminder)
         if (
-            reminder is None
-            or any(i < place for i in new_material)  # words that are new already answer the batch
+            any(i < place for i in new_material)  # words that are new already answer the batch
             or holds_reminder(messages[newest + 1 :])
-            or awaits_a_result_of_the_provider(response)  # the provider's own order would be broken
             or any(messages[i].run_id == run_id != messages[i - 1].run_id for i in new_material)  # a new run's prompt
         ):
             return None
@@ -117,7 +123,7 @@ class RunMemory:
             if messages[index] is self._response or messages[index] == self._response:
                 chain = copy.copy(self._before)
                 for each in range(index, newest):
-                    for event in read(messages, each):
+                    for event in read(messages, each, chain):
                         if event is None:
                             chain.reset()
                         elif not isinstance(event, str):

@@ -21,6 +21,8 @@ from pydantic_ai.messages import (
 )
 from repeatguard_core import Reminder, RepeatChain, ToolCall, is_reminder
 
+from repeatguard_pydantic_ai._results import is_result, results
+
 __all__ = [
     "ToolCalls",
     "awaits_a_result_of_the_provider",
@@ -40,9 +42,23 @@ _KEY: Final = "repeatguard"
 _HAS_CONVERSATIONS: Final = "conversation_id" in {each.name for each in fields(ModelRequest)}
 
 
-def tool_calls(response: ModelResponse) -> ToolCalls:
-    """List a response's calls in the model's order: of functions, of outputs, and those that the provider runs."""
-    return [ToolCall(part.tool_name, part.args) for part in response.parts if isinstance(part, BaseToolCallPart)]
+def tool_calls(messages: Sequence[ModelMessage], index: int, chain: RepeatChain) -> ToolCalls:
+    """List a response's calls in the model's order: of functions, of outputs, and those that the provider runs.
+
+    Args:
+        messages: The history.
+        index: Where the response stands in it.
+        chain: Says of which tools it wants the results.
+    """
+    response = messages[index]
+    calls = [part for part in response.parts if isinstance(part, BaseToolCallPart)]
+    wanted = {part.tool_call_id for part in calls if chain.compares_results(part.tool_name)}
+    came_of: dict[str, object] = {}
+    if wanted:
+        answers = list(_requests_behind(messages, index))
+        words = [item for each in answers for item in _words_beside_results(messages, each)]
+        came_of = results([response, *(messages[each] for each in answers)], wanted, words)
+    return [ToolCall(part.tool_name, part.args, came_of.get(part.tool_call_id)) for part in calls]
 
 
 def awaits_a_result_of_the_provider(response: ModelResponse) -> bool:
@@ -57,7 +73,7 @@ def awaits_a_result_of_the_provider(response: ModelResponse) -> bool:
 
 def holds_results(request: ModelRequest) -> bool:
     """Tell whether a request has results of tools, or what the framework says in their place."""
-    return any(_is_result(part) for part in request.parts)
+    return any(is_result(part) for part in request.parts)
 
 
 def holds_reminder(messages: Iterable[ModelMessage]) -> bool:
@@ -76,32 +92,33 @@ def brings_new_material(messages: Sequence[ModelMessage], index: int) -> bool:
     return None in _read_request(messages, index)
 
 
-def read(messages: Sequence[ModelMessage], index: int) -> Iterator[ToolCalls | str | None]:
+def read(messages: Sequence[ModelMessage], index: int, chain: RepeatChain) -> Iterator[ToolCalls | str | None]:
     """Read one message of a history, in its own order.
 
     Args:
         messages: The history.
         index: Where the message stands in it.
+        chain: What it is read for.
 
     Yields:
         The calls of a response; of a request, None for new material, and a reminder's checkpoint.
     """
-    message = messages[index]
-    if isinstance(message, ModelResponse):
-        yield tool_calls(message)
+    if isinstance(messages[index], ModelResponse):
+        yield tool_calls(messages, index, chain)
     else:
         yield from _read_request(messages, index)
 
 
-def past(messages: Sequence[ModelMessage], end: int) -> Iterator[ToolCalls | str | None]:
+def past(messages: Sequence[ModelMessage], end: int, chain: RepeatChain) -> Iterator[ToolCalls | str | None]:
     """Read a history back from a place, in the terms of `RepeatChain.catch_up`.
 
     Args:
         messages: The history. Of it no more is looked at than is asked for.
         end: The index behind the message to begin with.
+        chain: What it is read for.
     """
     for index in range(end - 1, -1, -1):
-        yield from reversed(list(read(messages, index)))
+        yield from reversed(list(read(messages, index, chain)))
 
 
 def reminder_message(reminder: Reminder, chain: RepeatChain, before: ModelMessage, run_id: str | None) -> ModelRequest:
@@ -129,16 +146,37 @@ def reminder_message(reminder: Reminder, chain: RepeatChain, before: ModelMessag
 
 
 def _read_request(messages: Sequence[ModelMessage], index: int) -> Iterator[str | None]:
+    for item, is_new in _items(messages, index):
+        if _is_ours(item):
+            yield _checkpoint(item)
+        elif is_new:
+            yield None
+
+
+def _words_beside_results(messages: Sequence[ModelMessage], index: int) -> Iterator[UserContent]:
+    return (item for item, is_new in _items(messages, index) if not is_new)
+
+
+def _items(messages: Sequence[ModelMessage], index: int) -> Iterator[tuple[UserContent, bool]]:
+    """Give what a request has with the user's role, and whether that came into the conversation from outside.
+
+    A tool may return words for the model beside its result. They are no user's, and stand before a reminder.
+    """
     request = messages[index]
     assert isinstance(request, ModelRequest)
-    # A tool may return words for the model beside its result. They are no user's, and stand before a reminder.
     is_new = not holds_results(request) or _opens_a_run(messages, index)
     for item in (item for part in request.parts for item in _user_content(part)):
-        if _is_ours(item):
-            is_new = True
-            yield _checkpoint(item)
-        elif is_new and not isinstance(item, CachePoint):
-            yield None
+        is_new = is_new or _is_ours(item)
+        if not isinstance(item, CachePoint):
+            yield item, is_new
+
+
+def _requests_behind(messages: Sequence[ModelMessage], index: int) -> Iterator[int]:
+    """Find the requests that answer a response."""
+    for each in range(index + 1, len(messages)):
+        if isinstance(messages[each], ModelResponse):
+            break
+        yield each
 
 
 def _opens_a_run(messages: Sequence[ModelMessage], index: int) -> bool:
@@ -150,10 +188,6 @@ def _opens_a_run(messages: Sequence[ModelMessage], index: int) -> bool:
     before = next((messages[i] for i in range(index - 1, -1, -1) if isinstance(messages[i], ModelResponse)), None)
     is_merged = request.run_id is None and not holds_reminder([request])
     return is_merged or (before is not None and request.run_id is not None and before.run_id != request.run_id)
-
-
-def _is_result(part: ModelRequestPart) -> bool:
-    return isinstance(part, BaseToolReturnPart) or (part.part_kind == "retry-prompt" and part.tool_name is not None)
 
 
 def _user_content(part: ModelRequestPart) -> Sequence[UserContent]:

@@ -10,6 +10,7 @@ from pydantic_ai.messages import ModelMessage
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
 from repeatguard_pydantic_ai._derivation import RunMemory
+from repeatguard_pydantic_ai._errors import RepeatLoopError
 
 __all__ = ["RepeatGuardProcessor"]
 
@@ -31,7 +32,7 @@ class RepeatGuardProcessor:
     Raises:
         TypeError: ``config`` is no configuration, or one of the functions is none or is async.
 
-    Fulfils D12, M1, M5, M6, S1, S2, S3, S5 and S6.
+    Fulfils D12, M1, M5, M6, S1, S2, S3, S5, S6, X2 and X5.
     """
 
     def __init__(
@@ -55,10 +56,19 @@ class RepeatGuardProcessor:
 
         Returns:
             The history that the framework is to go on with.
+
+        Raises:
+            RepeatLoopError: The run is to end, as ``stop_after`` says.
         """
+        end: RepeatLoopError | None = None
         with self._support.failing_open("a reminder"):
             missing = RunMemory().missing(messages, ctx.run_id, self._support.new_chain)
             if missing is not None:
-                messages = [*messages[: missing.index], missing.message, *messages[missing.index :]]
+                if missing.message is None:
+                    end = RepeatLoopError(missing.reminder, ctx.messages)
+                else:
+                    messages = [*messages[: missing.index], missing.message, *messages[missing.index :]]
                 self._support.announce(missing.reminder)
+        if end is not None:
+            raise end
         return messages
