@@ -68,7 +68,7 @@ def _result(part: Any, beside: Sequence[object]) -> object:
         return None
     content = part.content
     if outcome == "retried" and _are_errors(content):
-        content = sorted(([error["type"], list(error["loc"]), error["msg"]] for error in content), key=repr)
+        content = sorted(map(_error, content), key=repr)
     elif type(content) is not str:
         content = _as_stored(part)
     is_plain = outcome == "success" and isinstance(content, str) and not beside
@@ -80,6 +80,12 @@ def _are_errors(content: object) -> bool:
     return isinstance(content, list) and all(
         isinstance(each, Mapping) and all(name in each for name in _OF_AN_ERROR) for each in content
     )
+
+
+def _error(details: Mapping[str, Any]) -> list[object]:
+    # Where text is not JSON, the message says at which of its characters, white space included.
+    message = None if details["type"] == "json_invalid" else details["msg"]
+    return [details["type"], list(details["loc"]), message]
 
 
 def _as_stored(part: Any) -> Any:
