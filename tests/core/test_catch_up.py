@@ -313,3 +313,13 @@ def test_which_tools_are_tracked() -> None:
     """Both the configuration and ``untracked`` can leave a tool out."""
     chain = RepeatChain(CONFIG, untracked=lambda name: name == "note")
     assert [chain.tracks(name) for name in ("search", "update_plan", "note")] == [True, False, False]
+
+
+@pytest.mark.rules("X2")
+def test_which_tools_results_are_compared() -> None:
+    """Those of tracked tools for which the configuration says so."""
+    tools = (ToolSettings(match="poll", on_changed_result="count"),)
+    config = RepeatGuardConfig(on_changed_result="reset", exclude=("update_*",), tools=tools)
+    chain = RepeatChain(config, untracked=lambda name: name == "note")
+    names = ("search", "poll", "update_plan", "note")
+    assert [chain.compares_results(name) for name in names] == [True, False, False, False]

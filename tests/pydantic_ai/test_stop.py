@@ -40,6 +40,9 @@ from tests.pydantic_ai.test_other_processors import Told, copying, keeping, summ
 from tests.pydantic_ai.test_places import NOTE, PROMPT, STEER, reminder_part, request, turn
 from tests.pydantic_ai.test_runs import WAYS
 
+# As in the tests of calls that a provider runs.
+pytestmark = pytest.mark.filterwarnings("ignore:`BuiltinTool(Call|Result)Event` is deprecated:DeprecationWarning")
+
 CONFIG = RepeatGuardConfig(thresholds=(2,), stop_after=4)
 
 
@@ -324,8 +327,7 @@ def test_an_end_stays_due_though_the_batch_goes_on() -> None:
 def test_a_changed_result_keeps_a_run_from_its_end() -> None:
     """Where the configuration compares them."""
     other = turn()
-    part = other[1].parts[0]
-    assert isinstance(part, ToolReturnPart)
+    part: Any = other[1].parts[0]
     part.content = "one row"
     assert has_end(find(*LOOP[:-2], *other))
     assert find(*LOOP[:-2], *other, on_changed_result="reset") is None

@@ -50,8 +50,8 @@ def results(
     Returns:
         The results by the calls' ids, without those that are not known.
     """
-    parts: Iterable[Any] = (part for message in messages for part in message.parts if is_result(part))
-    found = {part.tool_call_id: part for part in parts if part.tool_call_id in wanted}
+    parts: list[Any] = [part for message in messages for part in message.parts if is_result(part)]
+    found: dict[str, Any] = {part.tool_call_id: part for part in parts if part.tool_call_id in wanted}
     known: dict[str, object] = {}
     # What cannot be stored cannot be compared either; a serializer of the application's may raise anything.
     with suppress(Exception):
@@ -90,7 +90,7 @@ def _error(details: Mapping[str, Any]) -> list[object]:
 
 def _as_stored(part: Any) -> Any:
     """Give a part's content as the framework stores it."""
-    holder = ModelRequest if isinstance(part, ToolReturnPart | UserPromptPart) else ModelResponse
+    holder: Any = ModelRequest if isinstance(part, ToolReturnPart | UserPromptPart) else ModelResponse
     (message,) = json.loads(ModelMessagesTypeAdapter.dump_json([holder([part])], warnings=False))
     return message["parts"][0]["content"]
 
