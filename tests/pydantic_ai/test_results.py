@@ -85,7 +85,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "text that is JSON": lambda n: f'{{"n": {n}}}',
     "nothing or something": lambda n: [None, ""][n],
     "number": lambda n: n,
-    "mapping": lambda n: {"rows": [n], "by": {1: "a"}},
+    "mapping": lambda n: {"rows": [n], "by": {"a": 1}},
     "list": lambda n: [{"n": n}],
     "empty list or mapping": lambda n: json.loads(["[]", "{}"][n]),
     "enumeration": lambda n: [Colour.ONE, Colour.TWO][n],

@@ -60,7 +60,12 @@ async def test_an_agents_specification_may_name_the_capability() -> None:
     if from_spec is None:
         pytest.skip("this release makes no agents from specifications")
     model = ScriptedModel(*loop(3))
-    spec = {"model": "test", "capabilities": [{"RepeatGuard": {"thresholds": [2]}}]}
+    settings: dict[str, Any] = {
+        "thresholds": [2],
+        "ignore_arguments": {"search": ["page"]},
+        "tools": [{"match": "poll", "stop_after": 3, "on_changed_result": "reset"}],
+    }
+    spec = {"model": "test", "capabilities": [{"RepeatGuard": settings}]}
     made = from_spec(spec, custom_capability_types=[RepeatGuard], tools=[search])
     await made.run("go", model=model.model)
     assert [len(places) for places in model.reminders] == [0, 0, 1, 1]
@@ -68,7 +73,10 @@ async def test_an_agents_specification_may_name_the_capability() -> None:
         RepeatGuard.from_spec(thresholds=[1])
     with pytest.raises(ValueError, match="did you mean thresholds"):
         RepeatGuard.from_spec(threshold=[3])
+    with pytest.raises(ValueError, match="stop_after"):
+        RepeatGuard.from_spec(thresholds=[3], stop_after=3)
     assert RepeatGuard.from_spec().config == RepeatGuardConfig()
+    assert RepeatGuard.from_spec(**settings).config == RepeatGuardConfig.model_validate(settings)
     if "id" in RepeatGuard.__dataclass_fields__:
         assert RepeatGuard.from_spec(thresholds=[2], id="guard") != RepeatGuard.from_spec(thresholds=[2])
 
