@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, cast
 
-from agents import Agent, Model, ModelResponse, RunConfig, RunHooks, Runner, RunState, Usage, function_tool
+from agents import Agent, ItemHelpers, Model, ModelResponse, RunConfig, RunHooks, Runner, RunState, Usage, function_tool
 from agents.items import TResponseOutputItem, TResponseStreamEvent
 from agents.run_config import CallModelData, ModelInputData
 from repeatguard_core.testing import (
@@ -26,45 +25,62 @@ from repeatguard_core.testing import (
     Turn,
     Wrote,
 )
-from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
+from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks, RepeatLoopError
 
 from tests.openai_agents.scripted_model import as_stream, call, say
 
 Items = list[Any]
-PLAYER: ContextVar[Player] = ContextVar("PLAYER")
 
 
-def answer(q: Any = None) -> str:
-    """Answer."""
-    return "ok"
+class Part:
+    """What a model plays: turns, and the one that it has come to."""
+
+    def __init__(self, turns: Sequence[Turn] = ()) -> None:
+        self.now = Turn()
+        self.take(turns)
+
+    def take(self, turns: Sequence[Turn]) -> None:
+        """Play these turns next."""
+        self._turns = iter(turns)
+
+    def next(self) -> Turn:
+        """Come to the next turn."""
+        self.now = next(self._turns)
+        return self.now
 
 
-def fail(q: Any = None) -> str:
-    """Fail."""
-    msg = "it failed"
-    raise RuntimeError(msg)
+def make_tools(part: Part, delegate: Callable[[], Awaitable[str]]) -> list[Any]:
+    """Make a script's tools, for whoever plays that part."""
 
+    async def is_stored_here(*_: Any) -> bool:
+        """Stop a run where it is to be stored: at the approval of its calls."""
+        return part.now.resumes
 
-async def delegate(q: Any = None) -> str:
-    """Run another agent."""
-    return await PLAYER.get().delegate()
+    def answering(name: str) -> Any:
+        def answer(q: Any = None) -> str:
+            """Answer."""
+            return part.now.result_of(name, q)
 
+        return answer
 
-async def is_stored_here(*_: Any) -> bool:
-    """Stop a run where it is to be stored: at the approval of its calls."""
-    return PLAYER.get().turn.resumes
+    def fail(q: Any = None) -> str:
+        """Fail."""
+        msg = "it failed"
+        raise RuntimeError(msg)
 
+    async def run_another(q: Any = None) -> str:
+        """Run another agent."""
+        return await delegate()
 
-def _tool(function: Any, name: str, needs_approval: Any = is_stored_here) -> Any:
-    return function_tool(function, name_override=name, strict_mode=False, needs_approval=needs_approval)
+    def tool(function: Any, name: str, needs_approval: Any = is_stored_here) -> Any:
+        return function_tool(function, name_override=name, strict_mode=False, needs_approval=needs_approval)
 
-
-TOOLS: list[Any] = [
-    *(_tool(answer, name) for name in RETURNING_TOOLS),
-    _tool(fail, "failing"),
-    _tool(delegate, "delegate"),
-    _tool(answer, "forbidden", needs_approval=True),
-]
+    return [
+        *(tool(answering(name), name) for name in RETURNING_TOOLS),
+        tool(fail, "failing"),
+        tool(run_another, "delegate"),
+        tool(fail, "forbidden", needs_approval=True),
+    ]
 
 
 class OpenAIAgentsDriver(Driver):
@@ -78,13 +94,12 @@ class OpenAIAgentsDriver(Driver):
 
     async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
         player = Player(script, make_guard, options, by_agent_hooks=self.by_agent_hooks)
-        PLAYER.set(player)
         items: Items = []
         for run in script.runs:
             if run.from_storage:
                 items = json.loads(json.dumps(items))
                 player.start_process()
-            items = await player.run([*items, {"role": "user", "content": run.prompt}])
+            items = await player.run([*items, {"role": "user", "content": run.prompt}], run.turns)
         return player.requests
 
 
@@ -94,11 +109,10 @@ class Player:
     def __init__(self, script: Script, make_guard: MakeGuard | None, options: Options, *, by_agent_hooks: bool) -> None:
         self.requests: list[Request] = []
         self.options = options
-        self.turn = Turn()
         self._script = script
         self._make_guard = make_guard
         self._by_agent_hooks = by_agent_hooks
-        self._turns = iter(script.turns)
+        self._part = Part()
         self._numbers = itertools.count(1)
         self._steers: list[tuple[int, str]] = []
         self.start_process()
@@ -111,30 +125,38 @@ class Player:
         if self._guard is not None and not self._by_agent_hooks:
             self._guard._inner = self._user_hooks or self._guard._inner
             self._run_hooks = self._guard
-        self._agent = self._make_agent("main", self._turns, [self._make_agent("second", self._turns)])
+        self._agent = self._make_agent("main", self._part, [self._make_agent("second", self._part)])
 
-    def _make_agent(self, name: str, turns: Iterator[Turn], handoffs: Sequence[Agent[Any]] = ()) -> Agent[Any]:
+    def _make_agent(self, name: str, part: Part, handoffs: Sequence[Agent[Any]] = ()) -> Agent[Any]:
         wants_agent_hooks = self._by_agent_hooks or self.options.wired_twice
         agent_hooks = self._guard.agent_hooks() if self._guard and wants_agent_hooks else None
-        model = PlayedModel(self, name, turns)
-        return Agent(name=name, model=model, tools=TOOLS, handoffs=list(handoffs), hooks=agent_hooks)
+        model = PlayedModel(self, name, part)
+        tools = make_tools(part, self.delegate)
+        return Agent(name=name, model=model, tools=tools, handoffs=list(handoffs), hooks=agent_hooks)
 
     async def delegate(self) -> str:
         """Run the other agent, to its end."""
-        inner = self._make_agent(f"inner-{next(self._numbers)}", iter(self._script.delegated))
+        inner = self._make_agent(f"inner-{next(self._numbers)}", Part(self._script.delegated))
         hooks = None if self._by_agent_hooks else self._guard
         result = await Runner.run(inner, "a task", hooks=hooks, run_config=self._config())
         return str(result.final_output)
 
-    async def run(self, input_items: Items) -> Items:
-        """Run the agent up to its answer, through all approvals."""
+    async def run(self, input_items: Items, turns: Sequence[Turn]) -> Items:
+        """Run the agent up to its answer or to where the guard ends the run, through all approvals."""
+        self._part.take(turns)
         current: Any = input_items
         while True:
-            result = await self._run_once(current)
+            try:
+                result = await self._run_once(current)
+            except RepeatLoopError as end:
+                self.options.on_stop(end.tool_name, end.count, end.arguments)
+                assert end.run_data is not None
+                new = [item.to_input_item() for item in end.run_data.new_items]
+                return [*ItemHelpers.input_to_new_input_list(end.run_data.input), *new]
             if not result.interruptions:
                 return cast("Items", result.to_input_list())
             state = result.to_state()
-            if self.turn.resumes:
+            if self._part.now.resumes:
                 self.start_process()
                 state = await RunState.from_json(self._agent, json.loads(json.dumps(state.to_json())))
             for item in state.get_interruptions():
@@ -162,20 +184,11 @@ class Player:
     def _with_steers(self, data: CallModelData[Any]) -> ModelInputData:
         """Put the user's words from between two requests where they were said, as an input filter may."""
         items = list(data.model_data.input)
-        if self.turn.steer is not None:
-            self._steers.append((len(items), self.turn.steer))
+        if self._part.now.steer is not None:
+            self._steers.append((len(items), self._part.now.steer))
         for place, text in reversed(self._steers):
             items.insert(place, {"role": "user", "content": text})
         return ModelInputData(input=items, instructions=data.model_data.instructions)
-
-    def respond(self, turns: Iterator[Turn]) -> list[TResponseOutputItem]:
-        """Make the next response."""
-        turn = next(turns)
-        if turns is self._turns:
-            self.turn = turn
-        words = [say(turn.text)] if turn.text else []
-        handoff = [call("transfer_to_second")] if turn.hands_over else []
-        return [*words, *(call(each.tool, each.arguments) for each in turn.calls), *handoff]
 
 
 class UserHooks(RunHooks[Any]):
@@ -192,15 +205,18 @@ class UserHooks(RunHooks[Any]):
 class PlayedModel(Model):
     """Records a request and plays the next turn."""
 
-    def __init__(self, player: Player, agent: str, turns: Iterator[Turn]) -> None:
+    def __init__(self, player: Player, agent: str, part: Part) -> None:
         self._player = player
         self._agent = agent
-        self._turns = turns
+        self._part = part
 
     async def _play(self, items: Any) -> list[TResponseOutputItem]:
         self._player.requests.append(Request(entries(items), self._agent))
         await self._player.options.pause()
-        return self._player.respond(self._turns)
+        turn = self._part.next()
+        words = [say(turn.text)] if turn.text else []
+        handoff = [call("transfer_to_second")] if turn.hands_over else []
+        return [*words, *(call(each.tool, each.arguments) for each in turn.calls), *handoff]
 
     async def get_response(self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any) -> ModelResponse:  # noqa: A002
         return ModelResponse(output=await self._play(input), usage=Usage(), response_id=None)

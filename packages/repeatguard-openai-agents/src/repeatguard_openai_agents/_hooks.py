@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -13,9 +13,10 @@ from agents.run_context import AgentHookContext, RunContextWrapper
 from agents.tracing import custom_span
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
-from repeatguard_openai_agents._items import read
+from repeatguard_openai_agents._errors import RepeatLoopError
+from repeatguard_openai_agents._items import Item, read
 from repeatguard_openai_agents._memory import RunMemory
-from repeatguard_openai_agents._placements import end_of_model
+from repeatguard_openai_agents._placements import Placement, anchor_at, end_of_model, end_of_run
 
 __all__ = ["RepeatGuardHooks"]
 
@@ -33,18 +34,40 @@ class _Guard:
 
         The SDK forgets them after the request, so earlier ones are put back each time: what the
         model was sent before then stands unchanged at the front of what it is sent now.
+
+        Raises:
+            RepeatLoopError: The run is to end in place of the request.
         """
+        end: Placement | None = None
         with self._support.failing_open("a reminder"):
             conversation = [read(item) for item in input_items]
-            unseen = end_of_model(conversation)
-            placements = self._memory(context).place(conversation, self._support.new_chain)
-            missing = [placement for placement in placements if not placement.is_there]
-            for placement in reversed(missing):
-                input_items.insert(placement.index, {"role": "user", "content": placement.reminder.text})
-            for placement in missing:
-                if placement.index >= unseen:
-                    self._support.announce(placement.reminder)
-                    _trace(placement.reminder)
+            memory = self._memory(context)
+            placements = memory.place(conversation, self._support.new_chain)
+            end = end_of_run(conversation, placements)
+            if end is None:
+                self._remind(input_items, conversation, placements)
+            elif memory.note_end(anchor_at(conversation, end.index)):
+                self._announce(end.reminder)
+        if end is not None:
+            raise RepeatLoopError(end.reminder)
+
+    def _remind(
+        self, input_items: list[TResponseInputItem], conversation: Sequence[Item], placements: Sequence[Placement]
+    ) -> None:
+        unseen = end_of_model(conversation)
+        missing = [placement for placement in placements if not placement.is_there and not placement.reminder.stops]
+        for placement in reversed(missing):
+            input_items.insert(placement.index, {"role": "user", "content": placement.reminder.text})
+        for placement in missing:
+            if placement.index >= unseen:
+                self._announce(placement.reminder)
+
+    def _announce(self, reminder: Reminder) -> None:
+        """Log it and so on, and show it in the run's trace, without its arguments."""
+        self._support.announce(reminder)
+        data = {"tool": reminder.tool_name, "count": reminder.count, "threshold": reminder.threshold}
+        with custom_span(f"repeatguard.{'stop' if reminder.stops else 'reminder'}", data):
+            pass
 
     def after_response(self, context: RunContextWrapper[Any], response: ModelResponse) -> None:
         """Note what the model has called."""
@@ -58,13 +81,6 @@ class _Guard:
 
     def _memory(self, context: RunContextWrapper[Any]) -> RunMemory:
         return self._memories.setdefault(context, RunMemory())
-
-
-def _trace(reminder: Reminder) -> None:
-    """Show a reminder in the run's trace, without its arguments."""
-    data = {"tool": reminder.tool_name, "count": reminder.count, "threshold": reminder.threshold}
-    with custom_span("repeatguard.reminder", data):
-        pass
 
 
 _Hooks = TypeVar("_Hooks", RunHooks[Any], AgentHooks[Any])
@@ -83,7 +99,7 @@ class _Guarding(Generic[_Hooks]):
         system_prompt: str | None,
         input_items: list[TResponseInputItem],
     ) -> None:
-        """Put the reminders into the list that the model is about to be sent."""
+        """Put the reminders into the list that the model is about to be sent, or end the run in place of that."""
         self._guard.before_request(context, input_items)
         await self._inner.on_llm_start(context, agent, system_prompt, input_items)
 
@@ -119,7 +135,10 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         TypeError: ``config`` is no configuration, ``on_reminder`` is async, or ``inner`` is no run
             hooks.
 
-    Fulfils D12, M1, M5, M6, S1, S2, S3, S5 and S6.
+    With ``stop_after`` in the configuration, the `Runner` raises `RepeatLoopError` where the guard
+    ends a run.
+
+    Fulfils D12, M1, M5, M6, S1, S2, S3, S5, S6, X2 and X5.
     """
 
     def __init__(

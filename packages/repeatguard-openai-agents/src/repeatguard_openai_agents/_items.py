@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -35,6 +35,7 @@ _ANSWERED_BY_US: Final[Mapping[str, str]] = {
     "mcp_approval_request": "id",
     "shell_call": "call_id",
 }
+_APPROVAL: Final = "mcp_approval_response"
 _RESULT_SUFFIX: Final = "_call_output"
 _ROLES_BESIDE_THE_MODEL: Final = frozenset({"developer", "system", "user"})
 
@@ -54,16 +55,19 @@ class Item(NamedTuple):
 
     Attributes:
         kind: What it is.
-        call: The call, if it is one.
-        answers: Of a call, the name by which the application will answer it, or None if the
-            provider runs it. Of a result, the name of the call that it answers.
+        call: The call, if it is one; with its result, if the provider puts both into one item.
+        call_id: The name that a call and its result have in common.
+        is_ours: Whether it is a call that the application answers, and not the provider.
+        result: Of a result, what it says, without what differs each time; None if that is not known.
         hands_off: Whether it is the result of a handoff.
         identity: Tells the item from others of its kind; None if nothing does.
     """
 
     kind: Kind
     call: ToolCall | None = None
-    answers: str | None = None
+    call_id: str | None = None
+    is_ours: bool = False
+    result: object = None
     hands_off: bool = False
     identity: str | None = None
 
@@ -77,20 +81,18 @@ def read(item: object) -> Item:
     Returns:
         What it is to the guard.
     """
-    fields: Mapping[str, object] = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
+    fields = _fields(item)
     item_type = fields.get("type") or "message"
     if not isinstance(item_type, str):
         return Item(Kind.MODEL)
     if item_type in _ARGUMENTS_OF:
         return _read_call(item_type, fields)
-    if item_type.endswith(_RESULT_SUFFIX):
-        answers = _name(fields, "call_id")
-        return Item(Kind.RESULT, None, answers, _hands_off(fields.get("output")), identity=answers)
-    if item_type == "mcp_approval_response":
-        answers = _name(fields, "approval_request_id")
-        return Item(Kind.RESULT, None, answers, identity=answers)
+    if item_type.endswith(_RESULT_SUFFIX) or item_type == _APPROVAL:
+        call_id = _name(fields, "approval_request_id" if item_type == _APPROVAL else "call_id")
+        result = _RESULT_IN.get(item_type, _output)(fields)
+        return Item(Kind.RESULT, None, call_id, result=result, hands_off=_hands_off(result), identity=call_id)
     if item_type == "message" and fields.get("role") in _ROLES_BESIDE_THE_MODEL:
-        return Item(Kind.REMINDER if _is_ours(fields.get("content")) else Kind.MATERIAL)
+        return Item(Kind.REMINDER if _is_reminder(fields.get("content")) else Kind.MATERIAL)
     return Item(Kind.MODEL)
 
 
@@ -101,9 +103,24 @@ def _read_call(item_type: str, fields: Mapping[str, object]) -> Item:
     place = fields.get("namespace") or fields.get("server_label")
     qualified = f"{place}.{name}" if place and place != name else f"{name}"
     arguments = next((fields[field] for field in _ARGUMENTS_OF[item_type] if fields.get(field) is not None), None)
-    answered_by = None if _is_hosted(fields) else _ANSWERED_BY_US.get(item_type)
-    answers = _name(fields, answered_by) if answered_by else None
-    return Item(Kind.CALL, ToolCall(qualified, arguments), answers, identity=answers or _name(fields, "id"))
+    if item_type == "web_search_call" and (action := _fields(arguments)):
+        # The sources are what was found, and are there if they were asked for.
+        arguments = {key: value for key, value in action.items() if key != "sources" and value is not None}
+    result = _RESULT_IN[item_type](fields) if item_type in _RESULT_IN else None
+    answered_by = _ANSWERED_BY_US.get(item_type)
+    call_id = _name(fields, answered_by) if answered_by else None
+    return Item(
+        Kind.CALL,
+        ToolCall(qualified, arguments, result),
+        call_id,
+        is_ours=call_id is not None and not _is_hosted(fields),
+        identity=call_id or _name(fields, "id"),
+    )
+
+
+def _fields(value: object) -> Mapping[str, object]:
+    """List what a dictionary or an object of the client's holds; nothing if it is neither."""
+    return value if isinstance(value, Mapping) else getattr(value, "__dict__", {})
 
 
 def _name(fields: Mapping[str, object], field: str) -> str | None:
@@ -113,9 +130,66 @@ def _name(fields: Mapping[str, object], field: str) -> str | None:
 
 def _is_hosted(fields: Mapping[str, object]) -> bool:
     """Recognise a shell call that runs in a container of the provider's."""
-    environment = fields.get("environment")
-    kind = environment.get("type") if isinstance(environment, Mapping) else getattr(environment, "type", "local")
-    return kind != "local"
+    return _fields(fields.get("environment")).get("type", "local") != "local"
+
+
+def _output(fields: Mapping[str, object]) -> object:
+    """Give the result that tells no more than what the model reads."""
+    return fields.get("output")
+
+
+def _screenshot(fields: Mapping[str, object]) -> object:
+    return _fields(fields.get("output")).get("image_url")
+
+
+def _patched(fields: Mapping[str, object]) -> object:
+    return fields.get("status"), fields.get("output") or None
+
+
+def _shell_output(fields: Mapping[str, object]) -> object:
+    return [
+        (
+            *map(part.get, ("stdout", "stderr")),
+            *map(_fields(part.get("outcome")).get, ("type", "exit_code")),
+        )
+        for part in _parts(fields, "output")
+    ] or None
+
+
+def _rejection(fields: Mapping[str, object]) -> object:
+    """Give the answer to a request for approval; an approved call has its result later, in an item of its own."""
+    return None if fields.get("approve") else (False, fields.get("reason"))
+
+
+def _mcp_result(fields: Mapping[str, object]) -> object:
+    result = (fields.get("output"), fields.get("error"))
+    return None if result == (None, None) else result
+
+
+def _passages(fields: Mapping[str, object]) -> object:
+    return [(part.get("file_id"), part.get("text")) for part in _parts(fields, "results")] or None
+
+
+def _logs(fields: Mapping[str, object]) -> object:
+    return [part["logs"] for part in _parts(fields, "outputs") if "logs" in part] or None
+
+
+def _parts(fields: Mapping[str, object], field: str) -> list[Mapping[str, object]]:
+    """List the parts of a result; none if the provider was not asked for them."""
+    parts = fields.get(field)
+    return [_fields(part) for part in parts] if isinstance(parts, list | tuple) else []
+
+
+#: How the result is read where it is more than the output of an item of its own.
+_RESULT_IN: Final[Mapping[str, Callable[[Mapping[str, object]], object]]] = {
+    "apply_patch_call_output": _patched,
+    "code_interpreter_call": _logs,
+    "computer_call_output": _screenshot,
+    "file_search_call": _passages,
+    "mcp_approval_response": _rejection,
+    "mcp_call": _mcp_result,
+    "shell_call_output": _shell_output,
+}
 
 
 def _hands_off(output: object) -> bool:
@@ -128,7 +202,7 @@ def _hands_off(output: object) -> bool:
         return False
 
 
-def _is_ours(content: object) -> bool:
+def _is_reminder(content: object) -> bool:
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], Mapping):
         content = content[0].get("text")
     return isinstance(content, str) and is_reminder(content)

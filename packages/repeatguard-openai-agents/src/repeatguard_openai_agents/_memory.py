@@ -22,7 +22,7 @@ __all__ = ["RunMemory"]
 class RunMemory:
     """One run's memory. It holds the last call, the last response, and the reminders still in sight.
 
-    Fulfils D11, D12, M5 and S4.
+    Fulfils D11, D12, M5, S4, X2 and X5.
     """
 
     def __init__(self) -> None:
@@ -31,6 +31,7 @@ class RunMemory:
         self._response: tuple[Item, ...] = ()
         self._output: Sequence[object] = ()
         self._is_handed_over = False
+        self._end: Anchor | None = None
 
     def note_response(self, output: Sequence[object]) -> None:
         """Keep the calls of the model's latest response, in case the next request does not show them.
@@ -49,6 +50,19 @@ class RunMemory:
         """Note that the next request goes to another agent."""
         self._is_handed_over = True
 
+    def note_end(self, place: Anchor) -> bool:
+        """Note that the run ends in place of a request.
+
+        Args:
+            place: What it ends behind.
+
+        Returns:
+            Whether that is news, and not the same request again.
+        """
+        is_new = place != self._end
+        self._end = place
+        return is_new
+
     def place(self, conversation: Sequence[Item], new_chain: Callable[[], RepeatChain]) -> list[Placement]:
         """Find the places of all reminders in a conversation that is about to be sent.
 
@@ -57,7 +71,8 @@ class RunMemory:
             new_chain: Makes a chain.
 
         Returns:
-            The reminders, in the order of the conversation, those that are there already included.
+            The reminders, in the order of the conversation, those that are there already included,
+            and so are the ends of runs, past or not.
         """
         if not conversation:
             return []
@@ -96,12 +111,14 @@ class RunMemory:
         return start, Walk(chain, mark), Batch(self._out_of_sight(conversation))
 
     def _out_of_sight(self, conversation: Sequence[Item]) -> Iterator[Item]:
-        """List the calls of the last response that are not in sight; only results that are can be waited for."""
+        """List what is not in sight of the last response; only results that are can be waited for."""
         calls = {item.identity for item in conversation if item.kind is Kind.CALL}
-        results = {item.answers for item in conversation if item.kind is Kind.RESULT}
+        results = {item.call_id for item in conversation if item.kind is Kind.RESULT}
         for item in self._response:
             if item.kind is Kind.CALL and item.identity not in calls:
-                yield item if item.answers in results else item._replace(answers=None)
+                yield item._replace(is_ours=item.is_ours and item.call_id in results)
+            elif item.kind is Kind.RESULT and item.call_id not in results:
+                yield item
 
     def _given_before(self, conversation: Sequence[Item], end: int) -> Iterator[Placement]:
         """Find the places of the reminders that were given earlier and whose place is still in sight."""

@@ -7,15 +7,15 @@ the same conversation always gets the same reminders at the same places.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from repeatguard_core import Reminder, RepeatChain, ToolCall
 
 from repeatguard_openai_agents._items import Item, Kind
 
-__all__ = ["Anchor", "Batch", "Mark", "Placement", "Walk", "anchor_at", "end_of_model"]
+__all__ = ["Anchor", "Batch", "Mark", "Placement", "Walk", "anchor_at", "end_of_model", "end_of_run"]
 
 
 class Anchor(NamedTuple):
@@ -27,11 +27,11 @@ class Anchor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A reminder and its place.
+    """A reminder and its place, or the end of a run and the place where it was due.
 
     Attributes:
         index: The reminder belongs before the item at this index, or at the end.
-        reminder: What is due there.
+        reminder: What is due there. If it stops the run, the place is past, unless `end_of_run` has it.
         is_there: Whether it stands there already.
     """
 
@@ -59,8 +59,9 @@ class Batch:
     """The calls of one response, and what has been answered to them so far."""
 
     def __init__(self, response: Iterable[Item] = ()) -> None:
-        self.calls: list[ToolCall] = []
         self.hands_off = False
+        self._calls: list[Item] = []
+        self._results: dict[str | None, object] = {}
         self._has_results = False
         self._waiting: set[str | None] = set()
         for item in response:
@@ -76,17 +77,26 @@ class Batch:
         """Whether there is nothing that the application has to answer."""
         return not self._has_results and not self._waiting
 
+    @property
+    def calls(self) -> Iterator[ToolCall]:
+        """The calls, with their results as far as these are known."""
+        for item in self._calls:
+            assert item.call is not None
+            result = self._results.get(item.call_id)
+            yield item.call if result is None else replace(item.call, result=result)
+
     def add(self, item: Item) -> None:
         """Take in the next item of the conversation."""
         if item.call is not None:
-            self.calls.append(item.call)
+            self._calls.append(item)
         if item.kind is Kind.RESULT:
             # A result that nothing waits for came with the response, from a tool that the provider hosts.
-            self._has_results |= item.answers in self._waiting
-            self._waiting.discard(item.answers)
+            self._has_results |= item.call_id in self._waiting
+            self._waiting.discard(item.call_id)
+            self._results[item.call_id] = item.result
             self.hands_off |= item.hands_off
-        elif item.answers is not None:
-            self._waiting.add(item.answers)
+        elif item.is_ours:
+            self._waiting.add(item.call_id)
 
 
 class Walk:
@@ -105,7 +115,7 @@ class Walk:
         placements: The reminders, in the order of the conversation.
         mark: How far has been counted; None if there was no batch.
 
-    Fulfils D1, D8 to D12, M1, M5 and M6.
+    Fulfils D1, D8 to D12, M1, M5, M6, X2 and X5.
     """
 
     def __init__(self, chain: RepeatChain, mark: Mark | None = None) -> None:
@@ -178,3 +188,21 @@ def end_of_model(conversation: Sequence[Item]) -> int:
     """
     places = range(len(conversation), 0, -1)
     return next((place for place in places if conversation[place - 1].kind not in _BESIDE_THE_MODEL), 0)
+
+
+def end_of_run(conversation: Sequence[Item], placements: Sequence[Placement]) -> Placement | None:
+    """Find out whether the run ends, in place of the request.
+
+    Args:
+        conversation: The conversation that is about to be sent.
+        placements: What is due in it, in order.
+
+    Returns:
+        The end, if it is due behind the newest batch and nothing new has come since; None to go on.
+
+    Fulfils X5.
+    """
+    for last in placements[-1:]:
+        if last.reminder.stops and all(item.kind is Kind.REMINDER for item in conversation[last.index :]):
+            return last
+    return None
