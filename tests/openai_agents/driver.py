@@ -151,7 +151,7 @@ class Player:
             except RepeatLoopError as end:
                 self.options.on_stop(end.tool_name, end.count, end.arguments)
                 assert end.run_data is not None
-                new = [item.to_input_item() for item in end.run_data.new_items]
+                new = [item.to_input_item() for item in end.run_data.new_items if item.type != "tool_approval_item"]
                 return [*ItemHelpers.input_to_new_input_list(end.run_data.input), *new]
             if not result.interruptions:
                 return cast("Items", result.to_input_list())
