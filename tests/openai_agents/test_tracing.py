@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from agents import Agent, RunConfig, set_trace_processors, set_tracing_disabled
 from agents.tracing import Span, Trace, TracingProcessor
-from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
+from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks, RepeatLoopError
 
 from tests.openai_agents.scripted_model import ScriptedModel, both_ways, call, run_to_the_end, say
 from tests.openai_agents.tools import get_status
@@ -74,6 +74,19 @@ async def test_a_reminder_is_a_span_of_its_own(collector: Collector, streamed: b
         while (parent := spans[ancestors[-1]]["parent_id"]) in spans:
             ancestors.append(parent)
         assert "agent" in [spans[ancestor]["span_data"]["type"] for ancestor in ancestors]
+
+
+@pytest.mark.rules("S6", "X5")
+@both_ways
+async def test_the_end_of_a_run_is_a_span_of_its_own(collector: Collector, streamed: bool) -> None:  # noqa: FBT001
+    """Once, without arguments."""
+    config = RunConfig(tracing_disabled=False, trace_include_sensitive_data=False)
+    guard = RepeatGuardHooks(RepeatGuardConfig(thresholds=(2,), stop_after=3))
+    with pytest.raises(RepeatLoopError):
+        await run_to_the_end(looping(), "go", guard, streamed=streamed, run_config=config)
+    ours = [span["span_data"] for span in collector.spans if span["span_data"].get("name") == "repeatguard.stop"]
+    assert [data["data"] for data in ours] == [{"tool": "get_status", "count": 3, "threshold": 3}]
+    assert "secret" not in str(collector.spans)
 
 
 @pytest.mark.rules("S1", "S2")
