@@ -150,9 +150,7 @@ class Player:
                 result = await self._run_once(current)
             except RepeatLoopError as end:
                 self.options.on_stop(end.tool_name, end.count, end.arguments)
-                assert end.run_data is not None
-                new = [item.to_input_item() for item in end.run_data.new_items if item.type != "tool_approval_item"]
-                return [*ItemHelpers.input_to_new_input_list(end.run_data.input), *new]
+                return conversation_of(end)
             if not result.interruptions:
                 return cast("Items", result.to_input_list())
             state = result.to_state()
@@ -189,6 +187,13 @@ class Player:
         for place, text in reversed(self._steers):
             items.insert(place, {"role": "user", "content": text})
         return ModelInputData(input=items, instructions=data.model_data.instructions)
+
+
+def conversation_of(end: RepeatLoopError) -> Items:
+    """Make the input for a further run of what the error has."""
+    assert end.run_data is not None
+    new = [item.to_input_item() for item in end.run_data.new_items if item.type != "tool_approval_item"]
+    return [*ItemHelpers.input_to_new_input_list(end.run_data.input), *new]
 
 
 class UserHooks(RunHooks[Any]):

@@ -8,7 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
-from agents import Agent, AgentHooks, ItemHelpers, RunHooks, SQLiteSession, handoff
+from agents import Agent, AgentHooks, RunHooks, SQLiteSession, handoff
 from agents.exceptions import AgentsException
 from repeatguard_core import RepeatChain
 from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
@@ -17,6 +17,7 @@ from repeatguard_openai_agents._items import read
 from repeatguard_openai_agents._memory import RunMemory
 from repeatguard_openai_agents._placements import end_of_run
 
+from tests.openai_agents.driver import conversation_of
 from tests.openai_agents.scripted_model import ScriptedModel, both_ways, call, reminders, run_to_the_end, say
 from tests.openai_agents.tools import delete, get_status
 
@@ -33,7 +34,8 @@ def repeating(times: int = 9, tool: str = "get_status") -> ScriptedModel:
 
 def agent_with(model: ScriptedModel, **settings: Any) -> Agent[Any]:
     """Make an agent."""
-    return Agent(name="agent", model=model, **{"tools": [get_status, delete], **settings})
+    settings.setdefault("tools", [get_status, delete])
+    return Agent(name="agent", model=model, **settings)
 
 
 async def run_to_its_end(agent: Agent[Any], start: Any, hooks: RunHooks[Any] | None, **options: Any) -> RepeatLoopError:
@@ -41,14 +43,6 @@ async def run_to_its_end(agent: Agent[Any], start: Any, hooks: RunHooks[Any] | N
     with pytest.raises(RepeatLoopError) as caught:
         await run_to_the_end(agent, start, hooks, **options)
     return caught.value
-
-
-def conversation_of(end: RepeatLoopError) -> list[Any]:
-    """Make the input for a further run of what the error has."""
-    assert end.run_data is not None
-    return ItemHelpers.input_to_new_input_list(end.run_data.input) + [
-        item.to_input_item() for item in end.run_data.new_items if item.type != "tool_approval_item"
-    ]
 
 
 def ends(caplog: pytest.LogCaptureFixture) -> list[Any]:
