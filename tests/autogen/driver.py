@@ -22,7 +22,7 @@ from autogen_core import AgentId, DefaultInterventionHandler, FunctionCall, Mess
 from autogen_core.model_context import ChatCompletionContextState
 from autogen_core.models import ChatCompletionClient, LLMMessage, UserMessage
 from autogen_core.tool_agent import ToolAgent, ToolException, tool_agent_caller_loop
-from repeatguard_autogen import RepeatGuardConfig, RepeatGuardHandler
+from repeatguard_autogen import RepeatGuardConfig, RepeatGuardHandler, RepeatLoopError
 from repeatguard_core.testing import Capability, Driver, MakeGuard, Options, Request, Script, Turn
 
 from tests.autogen.playing import TOOLS, AgentPlayer, PlayedClient, Player
@@ -43,6 +43,7 @@ class _AutoGenDriver(Driver):
         for run in script.runs:
             if run.from_storage:
                 await player.resume()
+            player.turns = iter(run.turns)
             await player.run(run.prompt)
         requests: list[Request] = player.requests
         return requests
@@ -85,7 +86,11 @@ class _AcrossTurns(AgentPlayer):
         task: str | BaseChatMessage | None = prompt
         name = "main"
         while True:
-            last = await self.run_once(self.agents[name], task)
+            try:
+                last = await self.run_once(self.agents[name], task)
+            except RepeatLoopError as end:
+                self.options.on_stop(end.tool_name, end.count, end.arguments)
+                return
             if isinstance(last, TextMessage):
                 return
             task = self.turn.steer
@@ -139,7 +144,11 @@ class _WithinATurn(_AcrossTurns):
         task: str | BaseChatMessage | None = prompt
         name = "main"
         while True:
-            last = await self.run_once(self.agents[name], task)
+            try:
+                last = await self.run_once(self.agents[name], task)
+            except RepeatLoopError as end:
+                self.options.on_stop(end.tool_name, end.count, end.arguments)
+                return
             task = None
             if isinstance(last, TextMessage):
                 return
@@ -157,10 +166,10 @@ class WithinATurnDriver(_AutoGenDriver):
     lacks = {Capability.DENIED_CALL: NOBODY_IS_ASKED}  # noqa: RUF012 - it is never changed
 
 
-class _StopWhereTheScriptSays(TerminationCondition):
-    """Ends a team's run at an answer, and where something happens between two turns."""
+class _HappensBetweenTurns(TerminationCondition):
+    """Has the user say something after a turn, and ends a team's run at an answer and where it is to be stored."""
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: _InATeam) -> None:
         self._player = player
         self._terminated = False
 
@@ -174,7 +183,9 @@ class _StopWhereTheScriptSays(TerminationCondition):
         last = messages[-1] if messages else None
         if last is None or last.source == "user":
             return None
-        if isinstance(last, TextMessage) or self._player.turn.steer is not None or self._player.turn.resumes:
+        if self._player.turn.steer is not None and not isinstance(last, HandoffMessage):
+            await self._player.say_to(last.source, self._player.turn.steer)
+        if isinstance(last, TextMessage) or self._player.turn.resumes:
             self._terminated = True
             return StopMessage(content="stop", source="driver")
         return None
@@ -190,14 +201,31 @@ class _InATeam(AgentPlayer):
         super().__init__(*args)
         self.start_process()
 
+    settings: dict[str, Any] = {}  # noqa: RUF012 - it is never changed
+
     def start_process(self) -> None:
         """Make everything anew that a process would make."""
         guard = self.new_guard()
         self.runtime = self.make_runtime(guard)
-        members: list[Any] = [self.make_agent("main"), self.make_agent("second")]
-        self.team = Swarm(members, runtime=self.runtime, termination_condition=_StopWhereTheScriptSays(self))
-        if guard is not None and self.options.wired_twice:
+        self.agents = {name: self.make_agent(name, **self.settings) for name in ("main", "second")}
+        self.condition = guard.termination() if guard else None
+        happens: TerminationCondition = _HappensBetweenTurns(self)
+        self.team = Swarm(
+            list(self.agents.values()),
+            runtime=self.runtime,
+            termination_condition=happens | self.condition if self.condition else happens,
+        )
+        if guard is not None:
+            self.wire(guard)
+
+    def wire(self, guard: RepeatGuardHandler) -> None:
+        """Guard the team, whose runtime is guarded already."""
+        if self.options.wired_twice:
             guard.attach(self.team)
+
+    async def say_to(self, agent: str, words: str) -> None:
+        """Say something to an agent before its next turn."""
+        await self.agents[agent].model_context.add_message(UserMessage(content=words, source="user"))
 
     @staticmethod
     def make_runtime(guard: RepeatGuardHandler | None) -> SingleThreadedAgentRuntime:
@@ -215,11 +243,14 @@ class _InATeam(AgentPlayer):
         task: str | None = prompt
         while True:
             last = await self._run_once(task)
+            end = self.condition.last_stop if self.condition else None
+            if end is not None:
+                self.options.on_stop(end.tool_name, end.count, end.arguments)
+                return
             if isinstance(last, TextMessage):
                 return
-            task = self.turn.steer
-            if self.turn.resumes:
-                await self.resume()
+            task = None
+            await self.resume()
 
     async def _run_once(self, task: str | None) -> Any:
         self.runtime.start()
@@ -253,6 +284,31 @@ class UsersRuntimeDriver(TeamDriver):
     player = _OnTheUsersRuntime
 
 
+class _AttachedWithinATurn(_InATeam):
+    settings = {"max_tool_iterations": 1000}  # noqa: RUF012 - it is never changed
+
+    @staticmethod
+    def make_runtime(guard: RepeatGuardHandler | None) -> SingleThreadedAgentRuntime:
+        return SingleThreadedAgentRuntime()
+
+    def wire(self, guard: RepeatGuardHandler) -> None:
+        """Guard the team."""
+        for _ in range(1 + self.options.wired_twice):
+            guard.attach(self.team)
+
+
+class TeamWithinATurnDriver(_AutoGenDriver):
+    """A team that is attached, of agents that go on calling tools within their turns."""
+
+    name = "autogen, team within a turn"
+    player = _AttachedWithinATurn
+    lacks = {  # noqa: RUF012 - it is never changed
+        Capability.DENIED_CALL: NOBODY_IS_ASKED,
+        Capability.RESUMED_RUN: "a team is stored between turns",
+        Capability.STEERING: "a team takes no words within a turn",
+    }
+
+
 class Denying(DefaultInterventionHandler):
     """A handler of the user's, which denies what is forbidden."""
 
@@ -279,7 +335,12 @@ class _CoreLoop(Player):
     async def run(self, prompt: str) -> None:
         """Run the loop to its end."""
         self.messages = [*self.messages, UserMessage(content=prompt, source="user")]
-        self.messages += await self._loop(PlayedClient(self, "main", self.turns, has_hook=True), self.messages)
+        client = PlayedClient(self, "main", has_hook=True)
+        try:
+            self.messages += await self._loop(client, self.messages)
+        except RepeatLoopError as end:
+            self.messages = list(end.messages)
+            self.options.on_stop(end.tool_name, end.count, end.arguments)
 
     async def run_inner(self, name: str, turns: Iterator[Turn]) -> str:
         task: list[LLMMessage] = [UserMessage(content="a task", source="user")]

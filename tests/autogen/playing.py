@@ -40,9 +40,18 @@ from tests.autogen.scripted_client import ScriptedClient, call, result
 PLAYER: ContextVar[Player] = ContextVar("PLAYER")
 
 
-async def answer(q: Any = None) -> str:
-    """Answer."""
-    return "ok"
+def returning(name: str) -> FunctionTool:
+    """Make a tool that answers as the script says."""
+
+    async def answer(q: Any = None) -> str:
+        return PLAYER.get().turn.result_of(name, q)
+
+    return FunctionTool(answer, "Answer.", name=name)
+
+
+async def never(q: Any = None) -> str:
+    """Be forbidden, where anybody is asked."""
+    raise NotImplementedError
 
 
 async def fail(q: Any = None) -> str:
@@ -57,7 +66,8 @@ async def delegate(q: Any = None) -> str:
 
 
 TOOLS: list[Any] = [
-    *(FunctionTool(answer, "Answer.", name=name) for name in (*RETURNING_TOOLS, "forbidden")),
+    *map(returning, RETURNING_TOOLS),
+    FunctionTool(never, "Never answer.", name="forbidden"),
     FunctionTool(fail, "Fail.", name="failing"),
     FunctionTool(delegate, "Run another agent.", name="delegate"),
 ]
@@ -71,7 +81,7 @@ class Player:
         self.options = options
         self.turn = Turn()
         self.script = script
-        self.turns = iter(script.turns)
+        self.turns: Iterator[Turn] = iter(())  # of the run that is being played
         self._make_guard = make_guard
         self._numbers = itertools.count(1)
         PLAYER.set(self)
@@ -80,12 +90,13 @@ class Player:
         """Make the guard anew, as a process would."""
         return self._make_guard() if self._make_guard else None
 
-    def respond(self, agent: str, turns: Iterator[Turn], messages: Sequence[LLMMessage]) -> CreateResult:
-        """Record a request, and make the next response."""
+    def respond(self, agent: str, inner: Iterator[Turn] | None, messages: Sequence[LLMMessage]) -> CreateResult:
+        """Record a request, and make the next response, of the run or of an inner one."""
         self.requests.append(Request(tuple(entries(messages)), agent))
-        turn = next(turns)
-        if turns is self.turns:
-            self.turn = turn
+        if inner is None:
+            turn = self.turn = next(self.turns)
+        else:
+            turn = next(inner)
         calls: list[FunctionCall] = [call(each.tool, each.arguments) for each in turn.calls]
         if turn.hands_over:
             calls.append(call("transfer_to_second"))
@@ -103,17 +114,19 @@ class Player:
 class PlayedClient(ScriptedClient):
     """Records each request with the player, and plays the next turn."""
 
-    def __init__(self, player: Player, agent: str, turns: Iterator[Turn], *, has_hook: bool = False) -> None:
+    def __init__(
+        self, player: Player, agent: str, inner: Iterator[Turn] | None = None, *, has_hook: bool = False
+    ) -> None:
         super().__init__()
         self._player = player
         self._agent = agent
-        self._played = turns
+        self._inner = inner
         self._has_hook = has_hook
 
     async def create(self, messages: Sequence[LLMMessage], **options: Any) -> CreateResult:
         if self._has_hook and self._player.options.user_hook:
             self._player.options.user_hook()
-        response = self._player.respond(self._agent, self._played, messages)
+        response = self._player.respond(self._agent, self._inner, messages)
         await self._player.options.pause()
         return response
 
@@ -159,7 +172,7 @@ class AgentPlayer(Player):
         context = HookedContext(self.options)
         return AssistantAgent(
             name,
-            PlayedClient(self, name, self.turns),
+            PlayedClient(self, name),
             tools=TOOLS,
             handoffs=["second"] if name == "main" else [],
             model_context=guard.context(context) if guard else context,

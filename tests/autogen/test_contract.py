@@ -9,6 +9,7 @@ from tests.autogen.driver import (
     AcrossTurnsDriver,
     CoreLoopDriver,
     TeamDriver,
+    TeamWithinATurnDriver,
     UsersRuntimeDriver,
     WithinATurnDriver,
 )
@@ -26,6 +27,11 @@ if LOOPS_WITHIN_A_TURN:
         """``model_context=guard.context()``, for an agent that loops within its turn."""
 
         driver = WithinATurnDriver()
+
+    class TestTeamWithinATurn(AdapterContract):
+        """``guard.attach(team)``, for agents that loop within their turns."""
+
+        driver = TeamWithinATurnDriver()
 
 
 class TestTeam(AdapterContract):

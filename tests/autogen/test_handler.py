@@ -24,7 +24,7 @@ from autogen_core import (
 )
 from autogen_core.model_context import UnboundedChatCompletionContext
 from repeatguard_autogen import GuardedContext, RepeatGuardHandler
-from repeatguard_autogen._private import PRIVATE_NAMES, calling_runtime, speaker_and_names
+from repeatguard_autogen._private import PRIVATE_NAMES, calling_runtime, turn_of
 
 from tests.autogen.scripted_client import ScriptedClient, counts, repeating
 from tests.autogen.teams import agent_with, run_team
@@ -140,7 +140,7 @@ async def test_a_fault_inside_the_handler(
     async def fail(*_: Any) -> Any:
         raise AttributeError(wiring)
 
-    monkeypatch.setattr(handler_module, "speaker_and_names", fail)
+    monkeypatch.setattr(handler_module, "turn_of", fail)
     guard = RepeatGuardHandler()
     runtime = guard.runtime() if wiring == "runtime" else SingleThreadedAgentRuntime(intervention_handlers=[guard])
     client = repeating(4)
@@ -246,7 +246,9 @@ def holders() -> dict[str, list[Any]]:
         "_team": [SocietyOfMindAgent("mind", team, ScriptedClient())],
         "_tools": [agent],
     }
-    found["_group_chat_manager_name"] = found["_participants"]
+    found["_group_chat_manager_name"] = found["_termination_condition"] = found["_participants"]
+    stop = MaxMessageTermination(1)
+    found["_conditions"] = [stop | stop, stop & stop]
     return found
 
 
@@ -287,7 +289,8 @@ class Looking(DefaultInterventionHandler):
             manager = await runtime.try_get_underlying_agent_instance(message_context.sender)
             self.found.extend([("_agent", member), ("_participant_names", manager), ("_name", manager)])
             self.found.append(("_participant_name_to_topic_type", manager))
-            speaker, names, _ = await speaker_and_names(runtime, message_context)
-            assert isinstance(speaker, AssistantAgent)
-            assert names == {"worker", "RoundRobinGroupChatManager"}
+            self.found.append(("_termination_condition", manager))
+            turn = await turn_of(runtime, message_context)
+            assert isinstance(turn.speaker, AssistantAgent)
+            assert turn.names == {"worker", "RoundRobinGroupChatManager"}
         return message

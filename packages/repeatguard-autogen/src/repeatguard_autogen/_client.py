@@ -18,6 +18,7 @@ from autogen_core.models import (
 from repeatguard_core import Reminder
 
 from repeatguard_autogen._context import is_taken_care_of
+from repeatguard_autogen._error import RepeatLoopError
 from repeatguard_autogen._guard import Guard, GuardedConfig, as_message
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
         inner: The client that it wraps.
         guard: What is common to all wirings of one guard.
 
-    Fulfils D11, M1, M5, M6, S1, S2, S5 and S6.
+    Fulfils D11, M1, M5, M6, S1, S2, S5, S6 and X5.
     """
 
     component_type = "model"
@@ -70,6 +71,7 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
             What the wrapped client returns.
 
         Raises:
+            RepeatLoopError: The same calls have come ``stop_after`` times in a row.
             Exception: What the wrapped client raises.
         """
         return await self._inner.create(self._with_reminders(messages), **options)
@@ -83,6 +85,9 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
 
         Returns:
             What the wrapped client returns.
+
+        Raises:
+            RepeatLoopError: The same calls have come ``stop_after`` times in a row.
         """
         return self._inner.create_stream(self._with_reminders(messages), **options)
 
@@ -119,28 +124,34 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
     def _with_reminders(self, messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:
         if is_taken_care_of(messages, self._guard):
             return messages
+        complete = list(messages)
+        stop: Reminder | None = None
         with self._guard.support.failing_open("a reminder"):
             missing = list(self._missing(messages))
             unseen = _end_of_model(messages)
-            complete = list(messages)
+            stop = next((reminder for _, reminder in missing if reminder.stops), None)
             for index, reminder in reversed(missing):
                 complete.insert(index, as_message(reminder))
             for index, reminder in missing:
                 if index >= unseen:
                     self._guard.support.announce(reminder)
-            return complete
-        return messages
+        if stop is not None:
+            raise RepeatLoopError(stop, messages)
+        return complete
 
     def _missing(self, messages: Sequence[LLMMessage]) -> Iterator[tuple[int, Reminder]]:
-        """Read the conversation from its start, and find the places where a reminder belongs and is not."""
+        """Read the conversation from its start, and find the places where a reminder belongs and is not.
+
+        The last one may be the end of the run in place of a reminder.
+        """
         conversation = self._guard.new_conversation()
         for index, message in enumerate(messages):
             reminder = conversation.read(message)
             if reminder is not None:
                 yield index, reminder
-        reminder = conversation.take_due()
-        if reminder is not None:
-            yield len(messages), reminder
+        due = conversation.take_due()
+        if due is not None:
+            yield len(messages), due
 
     def _to_config(self) -> GuardedConfig:
         return self._guard.to_config(self._inner.dump_component())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,13 @@ from pydantic import ValidationError
 from repeatguard_core import Reminder
 
 from repeatguard_autogen._conversation import Conversation
+from repeatguard_autogen._error import RepeatLoopError
 from repeatguard_autogen._guard import Guard, GuardedConfig, as_message
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from repeatguard_autogen._termination import RepeatTermination
 
 __all__ = ["GuardedContext", "is_taken_care_of"]
 
@@ -38,7 +42,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         inner: The context that it wraps.
         guard: What is common to all wirings of one guard.
 
-    Fulfils D11, D12, M1, M5, M6, S2, S4, S5 and S6.
+    Fulfils D11, D12, M1, M5, M6, S2, S4, S5, S6 and X5.
     """
 
     component_config_schema = GuardedConfig
@@ -51,7 +55,9 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         self._agents: frozenset[str] = frozenset()
         self._humans: frozenset[str] = frozenset()
         self._handoffs: frozenset[str] | None = None
+        self._conditions: frozenset[RepeatTermination] = frozenset()
         self._conversation: Conversation | None = None
+        self._announced_stop: Reminder | None = None
 
     def __getattr__(self, name: str) -> Any:
         # Only called for what this class does not have: a context of the user's may have more methods.
@@ -70,14 +76,20 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         return self._inner
 
     def learn(
-        self, *, agents: Collection[str], humans: Collection[str] = (), handoffs: Collection[str] | None = None
+        self,
+        *,
+        agents: Collection[str],
+        humans: Collection[str] = (),
+        handoffs: Collection[str] | None = None,
+        conditions: AbstractSet[RepeatTermination] | None = None,
     ) -> None:
-        """Take note of who is who in the agent's conversation.
+        """Take note of who is who in the agent's conversation, and of what ends its team.
 
         Args:
             agents: Names of the agents that it may hear from, whose words are no new material.
             humans: Names that speak for a human, even if there are agents of that name.
             handoffs: Names of the agent's handoff tools; None if they are not known.
+            conditions: Those of its team that ask this context; None if the team is not known.
         """
         known = (self._peers, self._handoffs)
         self._agents |= frozenset(agents)
@@ -85,6 +97,43 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         self._handoffs = self._handoffs if handoffs is None else frozenset(handoffs)
         if known != (self._peers, self._handoffs):
             self._conversation = None
+        if conditions is not None:
+            for condition in self._conditions - conditions:
+                condition.ignore(self)
+            for condition in conditions:
+                condition.ask(self)
+            self._conditions = frozenset(conditions)
+
+    @property
+    def has_condition(self) -> bool:
+        """Whether a condition of the agent's team asks this context when the team is to end."""
+        return bool(self._conditions)
+
+    def take_stop(self, last_speaker: str | None) -> Reminder | None:
+        """Say whether the team is to end, because the agent has made the same calls too often.
+
+        Args:
+            last_speaker: Who spoke last in the team; None if nobody has.
+
+        Returns:
+            What it is about, once; None if the team is to go on, or if there is new material.
+        """
+        conversation = self._conversation
+        if conversation is None or (last_speaker is not None and last_speaker not in self._peers):
+            return None
+        stop = conversation.take_stop()
+        if stop is not None:
+            self._announce(stop)
+        return stop
+
+    def put_back(self, stop: Reminder) -> None:
+        """Have a stop due again that `get_messages` has raised, for the team's condition to find.
+
+        Args:
+            stop: What was raised.
+        """
+        if self._conversation is not None:
+            self._conversation.put_back(stop)
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add a message, behind the reminder that belongs before it.
@@ -110,10 +159,15 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
             The messages, as the wrapped context gives them.
 
         Raises:
+            RepeatLoopError: The same calls have come ``stop_after`` times in a row. It is raised
+                once; who asks again is given the messages.
             Exception: What the wrapped context raises.
         """
+        stop: Reminder | None = None
         with self._guard.support.failing_open("a reminder"):
-            await self._read(None)
+            stop = await self._read(None)
+        if stop is not None:
+            raise RepeatLoopError(stop)
         messages = await self._inner.get_messages()
         with self._guard.support.failing_open("a mark"):
             _LAST_OF_REQUEST.set((self._guard, weakref.ref(messages[-1])) if messages else None)
@@ -141,15 +195,26 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
     def _peers(self) -> frozenset[str]:
         return self._agents - self._humans - self._guard.human_sources
 
-    async def _read(self, message: LLMMessage | None) -> None:
-        """Read the next message, or that a request follows, and add the reminder that belongs before it."""
+    async def _read(self, message: LLMMessage | None) -> Reminder | None:
+        """Read the next message, or that a request follows, and add the reminder that belongs before it.
+
+        Returns:
+            The end of the run, if that is due before the request.
+        """
         conversation = self._conversation or await self._derived()
         self._conversation = None  # in case of a fault it is made anew, next time
-        reminder = conversation.take_due() if message is None else _before(message, conversation)
-        if reminder is not None:
-            await self._inner.add_message(as_message(reminder))
-            self._guard.support.announce(reminder)
+        due = conversation.take_due() if message is None else _before(message, conversation)
+        if due is not None and not due.stops:
+            await self._inner.add_message(as_message(due))
+        if due is not None:
+            self._announce(due)
         self._conversation = conversation
+        return due if due is not None and due.stops else None
+
+    def _announce(self, due: Reminder) -> None:
+        if due is not self._announced_stop:
+            self._announced_stop = due if due.stops else None
+            self._guard.support.announce(due)
 
     async def _derived(self) -> Conversation:
         """Read the whole conversation, as the wrapped context has it."""

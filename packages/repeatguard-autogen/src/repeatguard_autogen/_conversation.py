@@ -33,24 +33,27 @@ class Batch:
 
     def __init__(self, caller: str, calls: list[FunctionCall]) -> None:
         self.caller = caller
-        self.calls = calls
-        self._results: dict[str, FunctionExecutionResult] = {}
-        self._missing = len(calls)
+        self._calls = calls
+        self._results: dict[str, list[FunctionExecutionResult]] = {}
 
     @property
     def is_answered(self) -> bool:
         """Whether every call has its result."""
-        return self._missing <= 0 and all(call.id in self._results for call in self.calls)
+        return all(result is not None for _, result in self.with_results())
 
     def answer(self, results: list[FunctionExecutionResult]) -> None:
         """Take in results."""
-        self._missing -= len(results)  # some models give no ids
-        self._results.update((result.call_id, result) for result in results)
+        for result in results:
+            self._results.setdefault(result.call_id, []).append(result)
 
-    def has_failed(self, call: FunctionCall) -> bool:
-        """Tell whether a call was answered with an error, or not at all."""
-        result = self._results.get(call.id)
-        return result is None or bool(result.is_error)
+    def with_results(self) -> list[tuple[FunctionCall, FunctionExecutionResult | None]]:
+        """List the calls, each with its result; None where there is none yet.
+
+        Some models give all calls of a response one id, or none. Such calls take the results with
+        that id in order.
+        """
+        results = {call_id: iter(results) for call_id, results in self._results.items()}
+        return [(call, next(results.get(call.id, iter(())), None)) for call in self._calls]
 
 
 class Conversation:
@@ -67,7 +70,7 @@ class Conversation:
     Attributes:
         caller: Whose calls and results stand at the end; None if there are none.
 
-    Fulfils D1, D6, D8 to D12, M1, M6 and S4.
+    Fulfils D1, D6, D8 to D12, M1, M6, S4, X2 and X5.
     """
 
     def __init__(
@@ -85,13 +88,29 @@ class Conversation:
         self._earlier_instructions: set[str] = set()
 
     def take_due(self) -> Reminder | None:
-        """Hand over the reminder that belongs at the end, because a request follows.
+        """Hand over the reminder that belongs at the end, or the end of the run in its place, as a request follows.
 
         Returns:
-            The reminder, the first time; None if there is none, or results are still missing.
+            What is due, the first time; None if nothing is, or results are still missing.
         """
         due, self._due = self._due, None
         return due
+
+    def take_stop(self) -> Reminder | None:
+        """Hand over the end of the run, though no request follows.
+
+        Returns:
+            What is due, the first time; None if the run is to go on.
+        """
+        return self.take_due() if _stops(self._due) else None
+
+    def put_back(self, stop: Reminder) -> None:
+        """Have the end of the run due again, because the run goes on all the same.
+
+        Args:
+            stop: What has been handed over last.
+        """
+        self._due = stop
 
     def read(self, message: LLMMessage) -> Reminder | None:
         """Read the next message.
@@ -110,21 +129,25 @@ class Conversation:
             return None
         self._close()
         due = self.take_due()
+        stop, reminder = (due, None) if _stops(due) else (None, due)
         caller, self.caller = self.caller, None
         if isinstance(message, AssistantMessage):
             if self._instructions:
                 self._earlier_instructions, self._instructions = self._instructions, set()
             if isinstance(message.content, list):
                 self._batch = Batch(message.source, message.content)
-            return due
+            return reminder
         if _is_ours(message):
+            self._due = stop
             return None
         # An agent's own words never come back to it as a user's: what it would follow is a handoff's copy.
         if isinstance(message, UserMessage) and message.source == caller:
             return None
         if self._is_material(message):
             self._chains.clear()
-        return due
+        else:
+            self._due = stop
+        return reminder
 
     def _read_results(self, message: FunctionExecutionResultMessage) -> None:
         if self._batch is not None:
@@ -137,14 +160,19 @@ class Conversation:
         batch, self._batch = self._batch, None
         if batch is None:
             return
-        handoffs = [call for call in batch.calls if self._hands_over(call, batch)]
-        calls = [ToolCall(call.name, call.arguments) for call in batch.calls if call not in handoffs]
+        answered = batch.with_results()
+        handoffs = [self._hands_over(call, result) for call, result in answered]
+        calls = [
+            ToolCall(call.name, call.arguments, None if result is None else _content_of(result))
+            for (call, result), is_handoff in zip(answered, handoffs, strict=True)
+            if not is_handoff
+        ]
         reminder = self._chains.setdefault(batch.caller, self._new_chain()).observe(calls)
-        self._due = reminder if batch.is_answered and not handoffs else None
+        self._due = reminder if batch.is_answered and not any(handoffs) else None
         self.caller = batch.caller
 
-    def _hands_over(self, call: FunctionCall, batch: Batch) -> bool:
-        if batch.has_failed(call):
+    def _hands_over(self, call: FunctionCall, result: FunctionExecutionResult | None) -> bool:
+        if result is None or result.is_error:
             return False
         if self._handoffs is not None:
             return call.name in self._handoffs
@@ -160,3 +188,12 @@ class Conversation:
 
 def _is_ours(message: LLMMessage) -> bool:
     return isinstance(message, UserMessage) and isinstance(message.content, str) and is_reminder(message.content)
+
+
+def _content_of(result: FunctionExecutionResult) -> object:
+    """Give what the model is told that came of a call; of two with the same words one may be an error."""
+    return ("error", result.content) if result.is_error else result.content
+
+
+def _stops(due: Reminder | None) -> bool:
+    return due is not None and due.stops

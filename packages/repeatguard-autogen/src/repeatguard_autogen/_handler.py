@@ -17,8 +17,9 @@ from repeatguard_core import Reminder, RepeatGuardConfig
 from repeatguard_autogen._client import GuardedClient
 from repeatguard_autogen._context import GuardedContext
 from repeatguard_autogen._guard import Guard
-from repeatguard_autogen._private import calling_runtime, is_request_to_speak, speaker_and_names
-from repeatguard_autogen._wiring import guard_all_in, layer_of
+from repeatguard_autogen._private import calling_runtime, is_request_to_speak, turn_of
+from repeatguard_autogen._termination import RepeatTermination
+from repeatguard_autogen._wiring import Surroundings, guard_all_in, layer_of, repeat_terminations
 
 __all__ = ["RepeatGuardHandler"]
 
@@ -39,6 +40,9 @@ class RepeatGuardHandler(DefaultInterventionHandler):
     - `attach` for agents and teams that exist already.
     - `client` for loops that keep their messages to themselves, such as ``tool_agent_caller_loop``.
 
+    With ``stop_after`` an agent that is run by itself, and a loop over a client, end with
+    `RepeatLoopError`, and a team ends by the condition that `termination` makes.
+
     Args:
         config: Thresholds and tools; left out, the defaults.
         untracked: Tells from a tool's name whether the tool is mere bookkeeping, to be passed
@@ -51,7 +55,7 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         TypeError: ``config`` is no configuration, a function is none or is async, or
             ``human_sources`` is no collection of names.
 
-    Fulfils D12, M6, S1, S2, S3, S5 and S6.
+    Fulfils D12, M6, S1, S2, S3, S5, S6 and X5.
     """
 
     def __init__(
@@ -111,7 +115,7 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         if not isinstance(agent_or_team, ChatAgent | Team):
             msg = f"attach() takes an agent or a team, not {_kind_of(agent_or_team)}; {_WHAT_GOES_WHERE}"
             raise TypeError(msg)
-        if not guard_all_in(agent_or_team, self._guard):
+        if not guard_all_in(agent_or_team, self._guard, Surroundings()):
             name = getattr(agent_or_team, "name", type(agent_or_team).__name__)  # teams of early releases have none
             msg = (
                 f"{name} has no model context that could be guarded; "
@@ -137,6 +141,18 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         if isinstance(inner, GuardedClient) and inner.guard is self._guard:
             return inner
         return GuardedClient(inner, self._guard)
+
+    @staticmethod
+    def termination() -> RepeatTermination:
+        """Make a condition for a team's ``termination_condition=``, alone or combined with others.
+
+        It ends the team when the same calls have come ``stop_after`` times in a row. The team has
+        to be guarded, with `attach` or by its runtime.
+
+        Returns:
+            The condition, which tells afterwards why it has ended the team.
+        """
+        return RepeatTermination()
 
     async def on_publish(self, message: Any, *, message_context: MessageContext) -> Any:
         """See to it that an agent is guarded before its turn.
@@ -167,9 +183,10 @@ class RepeatGuardHandler(DefaultInterventionHandler):
                 self._proxies.setdefault(_found(find_runtime()), set()).add(event.source)
             elif is_request_to_speak(message):
                 runtime = _found(find_runtime())
-                speaker, names, proxies = await speaker_and_names(runtime, context)
-                humans = proxies | self._proxies.get(runtime, set())
-                guard_all_in(speaker, self._guard, agents=names, humans=humans)
+                turn = await turn_of(runtime, context)
+                humans = turn.proxies | self._proxies.get(runtime, set())
+                where = Surroundings(turn.names, humans, repeat_terminations(turn.conditions))
+                guard_all_in(turn.speaker, self._guard, where)
 
 
 def _found(runtime: AgentRuntime | None) -> AgentRuntime:

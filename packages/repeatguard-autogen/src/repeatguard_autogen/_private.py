@@ -8,23 +8,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from autogen_agentchat.agents import UserProxyAgent
-from autogen_agentchat.base import ChatAgent, Team
+from autogen_agentchat.base import ChatAgent, Team, TerminationCondition
 from autogen_core import AgentId, AgentRuntime, ComponentBase, MessageContext, SingleThreadedAgentRuntime
 from autogen_core.model_context import ChatCompletionContext
 
 __all__ = [
     "PRIVATE_NAMES",
+    "Turn",
     "calling_runtime",
+    "conditions_of",
     "handoffs_of",
     "inside",
     "is_request_to_speak",
     "model_context_of",
     "names_in",
     "replace_model_context",
-    "speaker_and_names",
+    "turn_of",
 ]
 
 PRIVATE_NAMES: Final[Mapping[str, str]] = {
@@ -38,6 +40,8 @@ PRIVATE_NAMES: Final[Mapping[str, str]] = {
     "_tools": "a workbench shows its tools' schemas, but not the tools",
     "_task_runner": "an AgentTool or TeamTool does not show its agent or team",
     "_agent": "the container that stands for an agent in a runtime does not show the agent",
+    "_termination_condition": "neither a team nor its manager shows what ends it",
+    "_conditions": "a condition that combines others does not show them",
     "_participant_names": "a team's manager does not show whom it manages",
     "_name": "nor the name that it speaks under",
     "_participant_name_to_topic_type": "nor where they are found, which tells a human's proxy from an agent",
@@ -81,22 +85,48 @@ def names_in(team: Team) -> frozenset[str]:
     return frozenset([*members, manager] if isinstance(manager, str) else members)
 
 
+def conditions_of(team: object) -> Iterator[TerminationCondition]:
+    """List what ends a team: its condition, and those that are combined in it.
+
+    Args:
+        team: The team or its manager.
+    """
+    pending = [getattr(team, "_termination_condition", None)]
+    while pending:
+        condition = pending.pop()
+        if isinstance(condition, TerminationCondition):
+            yield condition
+            combined = getattr(condition, "_conditions", ())
+            pending.extend(combined if isinstance(combined, list | tuple) else ())
+
+
 def is_request_to_speak(message: object) -> bool:
     """Tell whether a message asks a member of a team for its turn."""
     return type(message).__name__ == _REQUEST_TO_SPEAK
 
 
-async def speaker_and_names(
-    runtime: AgentRuntime, request: MessageContext
-) -> tuple[object, frozenset[str], frozenset[str]]:
+class Turn(NamedTuple):
+    """A member of a team, and what the team's manager knows of the others.
+
+    Attributes:
+        speaker: The agent or team whose turn it is.
+        names: The names that are heard in its team.
+        proxies: Those of them that are a user proxy's.
+        conditions: What ends its team.
+    """
+
+    speaker: object
+    names: frozenset[str]
+    proxies: frozenset[str]
+    conditions: tuple[TerminationCondition, ...]
+
+
+async def turn_of(runtime: AgentRuntime, request: MessageContext) -> Turn:
     """Find out whom a request to speak goes to.
 
     Args:
         runtime: The runtime that the request was published on.
         request: What came with it.
-
-    Returns:
-        The agent or team, the names that are heard in its team, and those of them that are a user proxy's.
 
     Raises:
         LookupError: The runtime does not know the member.
@@ -114,7 +144,8 @@ async def speaker_and_names(
         container: Any = await runtime.try_get_underlying_agent_instance(AgentId(topic_type, request.topic_id.source))
         if isinstance(container._agent, UserProxyAgent):  # noqa: SLF001 - see PRIVATE_NAMES
             proxies.add(name)
-    return member._agent, names, frozenset(proxies)  # noqa: SLF001 - see PRIVATE_NAMES
+    speaker = member._agent  # noqa: SLF001 - see PRIVATE_NAMES
+    return Turn(speaker, names, frozenset(proxies), tuple(conditions_of(manager)))
 
 
 def calling_runtime() -> SingleThreadedAgentRuntime | None:

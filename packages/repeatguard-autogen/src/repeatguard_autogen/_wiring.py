@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 from autogen_agentchat.agents import UserProxyAgent
-from autogen_agentchat.base import Team
+from autogen_agentchat.base import ChatAgent, Team, TerminationCondition
 from autogen_core.model_context import ChatCompletionContext
 
 from repeatguard_autogen._context import GuardedContext
 from repeatguard_autogen._guard import Guard
-from repeatguard_autogen._private import handoffs_of, inside, model_context_of, names_in, replace_model_context
+from repeatguard_autogen._private import (
+    conditions_of,
+    handoffs_of,
+    inside,
+    model_context_of,
+    names_in,
+    replace_model_context,
+)
+from repeatguard_autogen._termination import RepeatTermination
+from repeatguard_autogen._turns import end_turns_of
 
-__all__ = ["guard_all_in", "layer_of"]
+__all__ = ["Surroundings", "guard_all_in", "layer_of", "repeat_terminations"]
 
 
 def layer_of(context: ChatCompletionContext, guard: Guard) -> GuardedContext | None:
@@ -32,40 +43,65 @@ def layer_of(context: ChatCompletionContext, guard: Guard) -> GuardedContext | N
     return None
 
 
-def guard_all_in(
-    holder: object, guard: Guard, *, agents: AbstractSet[str] = frozenset(), humans: AbstractSet[str] = frozenset()
-) -> bool:
+@dataclass(frozen=True)
+class Surroundings:
+    """Where an agent is.
+
+    Attributes:
+        agents: Names of agents that are heard there.
+        humans: Names that speak for a human.
+        conditions: What ends the team there on the guard's behalf; None if the team is not known.
+    """
+
+    agents: AbstractSet[str] = frozenset()
+    humans: AbstractSet[str] = frozenset()
+    conditions: AbstractSet[RepeatTermination] | None = None
+
+    def inside_team(self, team: Team) -> Surroundings:
+        """Give what surrounds the members of a team."""
+        proxies = {member.name for member in inside(team) if isinstance(member, UserProxyAgent)}
+        return Surroundings(
+            self.agents | names_in(team), self.humans | proxies, repeat_terminations(conditions_of(team))
+        )
+
+
+def repeat_terminations(conditions: Iterable[TerminationCondition]) -> frozenset[RepeatTermination]:
+    """Pick out the conditions that end a team on a guard's behalf."""
+    return frozenset(each for each in conditions if isinstance(each, RepeatTermination))
+
+
+def guard_all_in(holder: object, guard: Guard, where: Surroundings) -> bool:
     """Guard every agent in something, however deep.
 
     Args:
         holder: An agent or a team.
         guard: The guard.
-        agents: Names of agents that are heard in there, beside those that are found.
-        humans: Names that speak for a human.
+        where: What surrounds it.
 
     Returns:
         Whether there is an agent with a model context.
     """
     found = False
-    seen: set[tuple[int, AbstractSet[str], AbstractSet[str]]] = set()
-    pending = [(holder, agents, humans)]
+    seen: set[tuple[int, Surroundings]] = set()
+    pending = [(holder, where)]
     while pending:
-        holder, agents, humans = pending.pop()
-        visit = (id(holder), agents, humans)  # again, if others are heard there
+        holder, where = pending.pop()
+        visit = (id(holder), where)  # again, if others are heard there
         if visit in seen:
             continue
         seen.add(visit)
         with guard.support.failing_open("the guard of an agent"):
             if isinstance(holder, Team):  # a context of its own is only what it selects a speaker by
-                agents = agents | names_in(holder)
-                humans = humans | {member.name for member in inside(holder) if isinstance(member, UserProxyAgent)}
+                where = where.inside_team(holder)
             else:
-                found |= _guard_one(holder, guard, agents, humans)
-            pending.extend((each, agents, humans) for each in inside(holder))
+                found |= _guard_one(holder, guard, where)
+                if not isinstance(holder, ChatAgent):  # an agent that is used as a tool takes no turns in the team
+                    where = replace(where, conditions=None)
+            pending.extend((each, where) for each in inside(holder))
     return found
 
 
-def _guard_one(holder: object, guard: Guard, agents: AbstractSet[str], humans: AbstractSet[str]) -> bool:
+def _guard_one(holder: object, guard: Guard, where: Surroundings) -> bool:
     context = model_context_of(holder)
     if context is None:
         return False
@@ -75,5 +111,7 @@ def _guard_one(holder: object, guard: Guard, agents: AbstractSet[str], humans: A
             context = context.inner  # the guard that was dumped with it, without its functions
         layer = GuardedContext(context, guard)
         replace_model_context(holder, layer)
-    layer.learn(agents=agents, humans=humans, handoffs=handoffs_of(holder))
+    layer.learn(agents=where.agents, humans=where.humans, handoffs=handoffs_of(holder), conditions=where.conditions)
+    if layer.has_condition and isinstance(holder, ChatAgent):
+        end_turns_of(holder, layer)
     return True

@@ -1,0 +1,35 @@
+"""What ends a run that no condition of AutoGen's can end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import repeatguard_core
+from autogen_core.models import LLMMessage
+from repeatguard_core import Reminder
+
+__all__ = ["RepeatLoopError"]
+
+
+class RepeatLoopError(repeatguard_core.RepeatLoopError):
+    """A run has ended because the same calls came ``stop_after`` times in a row.
+
+    All calls were made, and their results are in the agent's context, or in ``messages``.
+
+    Args:
+        reminder: What it is about.
+        messages: The request that was not made, from a loop that keeps its messages to itself.
+
+    Attributes:
+        messages: As above; empty where an agent's context has the messages.
+
+    Fulfils X5.
+    """
+
+    def __init__(self, reminder: Reminder, messages: Sequence[LLMMessage] = ()) -> None:
+        super().__init__(reminder)
+        self.messages = tuple(messages)
+
+    def __reduce__(self) -> tuple[type[RepeatLoopError], tuple[Reminder, tuple[LLMMessage, ...]]]:  # type: ignore[override]
+        """Pickle and copy it with the messages."""
+        return type(self), (self.reminder, self.messages)
