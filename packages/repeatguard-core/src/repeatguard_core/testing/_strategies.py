@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -29,6 +29,8 @@ _ODD_TOOLS: Final = {
     "missing": Capability.UNKNOWN_TOOL,
 }
 
+#: Arguments by what they mean, without a text that is empty.
+_JSON_ALONE: Final = {name: tuple(filter(str.strip, spellings)) for name, spellings in MEANINGS.items()}
 
 _SETTINGS: Final[tuple[dict[str, object], ...]] = (
     {},
@@ -63,23 +65,25 @@ def configured_scripts(lacks: Collection[Capability] = ()) -> st.SearchStrategy[
 
 
 def _scripts_for(config: RepeatGuardConfig, lacks: Collection[Capability]) -> st.SearchStrategy[Script]:
-    # What a framework says of arguments that are not JSON may depend on how they are spelled.
+    # What a framework says of arguments that are not JSON may depend on how they are spelled. To some, no text is none.
     compares_results = Capability.RESULTS in needs_of(config)
-    return _scripts({*lacks, Capability.INVALID_ARGUMENTS} if compares_results else lacks)
+    if compares_results:
+        return _scripts({*lacks, Capability.INVALID_ARGUMENTS}, _JSON_ALONE)
+    return _scripts(lacks, MEANINGS)
 
 
-def _scripts(lacks: Collection[Capability]) -> st.SearchStrategy[Script]:
-    runs = st.lists(_runs(lacks), min_size=1, max_size=1 if Capability.FURTHER_RUN in lacks else 2)
+def _scripts(lacks: Collection[Capability], meanings: Mapping[str, Sequence[str]]) -> st.SearchStrategy[Script]:
+    runs = st.lists(_runs(lacks, meanings), min_size=1, max_size=1 if Capability.FURTHER_RUN in lacks else 2)
     return runs.map(lambda drawn: Script((replace(drawn[0], from_storage=False), *drawn[1:])))
 
 
-def _runs(lacks: Collection[Capability]) -> st.SearchStrategy[Run]:
+def _runs(lacks: Collection[Capability], meanings: Mapping[str, Sequence[str]]) -> st.SearchStrategy[Run]:
     def if_it_can(capability: Capability) -> st.SearchStrategy[bool]:
         return st.just(False) if capability in lacks else st.sampled_from([False, False, False, True])  # noqa: FBT003
 
     turn = st.builds(
         Turn,
-        calls=_batches(lacks),
+        calls=_batches(lacks, meanings),
         text=st.just("") if Capability.TEXT_BESIDE_CALLS in lacks else st.sampled_from(["", "", "hm"]),
         steer=if_it_can(Capability.STEERING).map(lambda steers: "and now?" if steers else None),
         resumes=if_it_can(Capability.RESUMED_RUN),
@@ -88,13 +92,15 @@ def _runs(lacks: Collection[Capability]) -> st.SearchStrategy[Run]:
     return st.builds(Run, st.just("go"), turns, if_it_can(Capability.STORED_CONVERSATION))
 
 
-def _batches(lacks: Collection[Capability]) -> st.SearchStrategy[tuple[Call, ...]]:
+def _batches(
+    lacks: Collection[Capability], meanings: Mapping[str, Sequence[str]]
+) -> st.SearchStrategy[tuple[Call, ...]]:
     tools = [*RETURNING_TOOLS, *(tool for tool, capability in _ODD_TOOLS.items() if capability not in lacks)]
-    meanings = [name for name in MEANINGS if name != "not JSON" or Capability.INVALID_ARGUMENTS not in lacks]
-    spelled = st.sampled_from(meanings).flatmap(lambda meaning: st.sampled_from(MEANINGS[meaning]))
+    meant = [name for name in meanings if name != "not JSON" or Capability.INVALID_ARGUMENTS not in lacks]
+    spelled = st.sampled_from(meant).flatmap(lambda meaning: st.sampled_from(meanings[meaning]))
     any_call = st.builds(Call, st.sampled_from(tools), spelled)
-    usual_call = st.builds(Call, st.just("search"), st.sampled_from(MEANINGS["one"]))
-    other_call = st.builds(Call, st.just("fetch"), st.sampled_from(MEANINGS["nothing"]))
+    usual_call = st.builds(Call, st.just("search"), st.sampled_from(meanings["one"]))
+    other_call = st.builds(Call, st.just("fetch"), st.sampled_from(meanings["nothing"]))
     size = 1 if Capability.PARALLEL_CALLS in lacks else 4
     return st.lists(st.one_of(usual_call, usual_call, other_call, any_call), min_size=1, max_size=size).flatmap(
         _answered
