@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import repeatguard_autogen._handler as handler_module
 from autogen_agentchat.agents import AssistantAgent, SocietyOfMindAgent, UserProxyAgent
-from autogen_agentchat.conditions import TextMentionTermination
+from autogen_agentchat.conditions import MaxMessageTermination, TextMentionTermination
 from autogen_agentchat.teams import MagenticOneGroupChat, RoundRobinGroupChat, SelectorGroupChat, Swarm
 from autogen_core import (
     AgentId,
