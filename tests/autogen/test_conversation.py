@@ -18,7 +18,7 @@ from autogen_core.models import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from repeatguard_autogen import GuardedContext, RepeatGuardConfig, RepeatGuardHandler
+from repeatguard_autogen import GuardedContext, Reminder, RepeatGuardConfig, RepeatGuardHandler
 from repeatguard_core.testing import AdapterContract
 
 from tests.autogen.driver import AcrossTurnsDriver, _AcrossTurns
@@ -211,9 +211,9 @@ def open_calls(request: list[LLMMessage], place: int) -> Iterator[str]:
 class ForgetfulContext(GuardedContext):
     """Drops what is remembered whenever it is looked up."""
 
-    async def _read(self, message: LLMMessage | None) -> None:
+    async def _read(self, message: LLMMessage | None) -> Reminder | None:
         self._conversation = None
-        await super()._read(message)
+        return await super()._read(message)
 
 
 class _Forgetting(_AcrossTurns):
