@@ -57,7 +57,7 @@ async def is_reminded(*messages: LLMMessage) -> bool:
 @pytest.mark.parametrize("ids", [("1", "2", "3", "4"), ("1", "1", "1", "1"), ("", "", "", ""), ("1", "1", "2", "2")])
 async def test_every_call_has_the_result_in_its_place(ids: tuple[str, ...]) -> None:
     """Also where a model gives all calls of a response one id, or none: the last two decide."""
-    for contents, expected in ((("x", "y", "z", "z"), True), (("z", "z", "y", "z"), False)):
+    for contents, expected in ((("x", "y", "z", "z"), True), (("z", "y", "z", "y"), False)):
         first, second = ids[:2], ids[2:]
         answers = [answer(content, each) for content, each in zip(contents, ids, strict=True)]
         apart = [response(*first), results(*answers[:2]), response(*second), results(*answers[2:])]
