@@ -60,7 +60,7 @@ async def test_every_call_has_the_result_in_its_place(ids: tuple[str, ...]) -> N
     for contents, expected in ((("x", "y", "z", "z"), True), (("z", "y", "z", "y"), False)):
         first, second = ids[:2], ids[2:]
         answers = [answer(content, each) for content, each in zip(contents, ids, strict=True)]
-        apart = [response(*first), results(*answers[:2]), response(*second), results(*answers[2:])]
+        apart: list[LLMMessage] = [response(*first), results(*answers[:2]), response(*second), results(*answers[2:])]
         for messages in (apart, [response(*ids), results(*answers)], [response(*ids), *map(results, answers)]):
             assert await is_reminded(*messages) == expected
 
@@ -144,5 +144,5 @@ async def test_what_changes_in_a_run() -> None:
 
 async def test_new_words_between_equal_results() -> None:
     """They start anew, whatever the results are."""
-    one = [response("1"), results(answer("x", "1"))]
+    one: list[LLMMessage] = [response("1"), results(answer("x", "1"))]
     assert not await is_reminded(*one, UserMessage(content="and now?", source="user"), *one)

@@ -8,6 +8,7 @@ import logging
 import pickle
 from typing import Any
 
+import autogen_agentchat.teams as autogen_teams
 import pytest
 import repeatguard_core
 from autogen_agentchat.agents import UserProxyAgent
@@ -29,7 +30,7 @@ from repeatguard_autogen import (
 
 from tests.autogen.scripted_client import ScriptedClient, both_ways, call, counts, repeating, words
 from tests.autogen.teams import agent_with, get_status, run_team, wire, wirings
-from tests.autogen.test_teams import autogen_teams, chatting, has_graph, is_nested, ledger
+from tests.autogen.test_teams import chatting, has_graph, is_nested, ledger
 
 pytestmark = pytest.mark.rules("X5")
 
@@ -145,6 +146,17 @@ def test_the_exception_is_copied_and_pickled() -> None:
         check(other)
         assert str(other) == str(error) == WHY
         assert other.messages == error.messages
+
+
+async def test_what_a_context_has_lost_is_not_put_back() -> None:
+    """After a fault it works out anew what is due."""
+    chain = repeatguard_core.RepeatChain(ENDING)
+    reminder = chain.observe([repeatguard_core.ToolCall("get_status")] * 3)
+    assert reminder is not None
+    context: Any = ending_guard().context()
+    context.put_back(reminder)
+    assert context.take_stop(None) is None
+    assert await context.get_messages() == []
 
 
 # --- clients ---------------------------------------------------------------------------------
