@@ -30,6 +30,6 @@ class RepeatLoopError(repeatguard_core.RepeatLoopError):
         super().__init__(reminder)
         self.messages = tuple(messages)
 
-    def __reduce__(self) -> tuple[type[RepeatLoopError], tuple[Reminder, tuple[LLMMessage, ...]]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type[RepeatLoopError], tuple[Reminder, tuple[LLMMessage, ...]]]:
         """Pickle and copy it with the messages."""
         return type(self), (self.reminder, self.messages)
