@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import repeatguard_core
 from autogen_core.models import LLMMessage
 from repeatguard_core import Reminder
+from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
 
 __all__ = ["RepeatLoopError"]
 
 
-class RepeatLoopError(repeatguard_core.RepeatLoopError):
+class RepeatLoopError(CoreRepeatLoopError):
     """A run has ended because the same calls came ``stop_after`` times in a row.
 
     All calls were made, and their results are in the agent's context, or in ``messages``.

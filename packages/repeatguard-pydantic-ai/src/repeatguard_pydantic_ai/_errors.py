@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import repeatguard_core
 from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import ModelMessage
 from repeatguard_core import Reminder
+from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
 
 __all__ = ["RepeatLoopError"]
 
 
-class RepeatLoopError(repeatguard_core.RepeatLoopError, AgentRunError):
+class RepeatLoopError(CoreRepeatLoopError, AgentRunError):
     """A run has ended because the same calls came ``stop_after`` times in a row.
 
     It comes out of whatever runs the agent, before the model's next request. If the agent was run
