@@ -49,6 +49,8 @@ def read_checkpoint(text: str, empty: State) -> State | None:
     if match is None:
         return None
     rows = [Row(*map(int, row.split("."))) for row in match["rows"].split(",")]
+    if any(row.alike > row.identical or not 1 <= row.level <= row.identical // n + 1 for n, row in enumerate(rows, 1)):
+        return None
     noted = [] if match["calls"] == "none" else [call.partition(".") for call in match["calls"].split(",")]
     calls = [NotedCall(digest, result or None) for digest, _, result in noted]
     return replace(

@@ -236,9 +236,11 @@ def describe(reminder: Reminder) -> str:
     """
     what = "the same arguments"
     if len(reminder.tool_names) > 1:
-        tools = ", ".join(map(on_one_line, reminder.tool_names))
+        tools = ", ".join(_cut(on_one_line(name), _TOOL_NAME_CHARS) for name in reminder.tool_names)
         return f"a cycle of {tools} {reminder.count} times in a row with {what}"
-    return f"{on_one_line(reminder.tool_name)} called {reminder.count} times in a row with {what}"
+    return (
+        f"{_cut(on_one_line(reminder.tool_name), _TOOL_NAME_CHARS)} called {reminder.count} times in a row with {what}"
+    )
 
 
 def is_reminder(text: str) -> bool:
