@@ -18,6 +18,8 @@ OF_ANOTHER_TOOL = ToolCall("fetch", '{"q": 1}')
 UNTRACKED = ToolCall("update_plan", '{"step": 1}')
 USUAL = {"thresholds": (2, 4), "exclude": ("update_plan",), "max_cycle_length": 1}
 CONFIG = RepeatGuardConfig.model_validate(USUAL)
+#: What a checkpoint under it begins with.
+BEGINS = " ".join(RepeatChain(CONFIG).checkpoint().split(" ")[:2])
 CONFIGS = [
     RepeatGuardConfig.model_validate({**USUAL, **settings})
     for settings in (
@@ -78,6 +80,12 @@ def read(history: History, config: RepeatGuardConfig = CONFIG) -> RepeatChain:
 def polled(result: str) -> ToolCall:
     """Look something up that changes."""
     return ToolCall("poll", '{"job": 1}', result)
+
+
+def polling(longest: int) -> RepeatGuardConfig:
+    """Make a configuration that looks at the results of one tool."""
+    tools = (ToolSettings(match="poll", on_changed_result="reset"),)
+    return CONFIG.model_copy(update={"max_cycle_length": longest, "tools": tools})
 
 
 def caught_up(*newest_first: list[ToolCall] | str | None, config: RepeatGuardConfig = CONFIG) -> RepeatChain:
@@ -172,8 +180,9 @@ def test_a_checkpoint_from_under_another_configuration(before: int, after: int) 
         (1, [[A], [A], None, [A], [A]], 3),
         (1, [[A], [UNTRACKED], [B], [A]], 3),
         (1, [[A], [A, B], [B], [B]], 2),
-        (1, [[A], RepeatChain(CONFIG).checkpoint(), [A]], 2),
-        (1, [[A], read([[A]]).checkpoint(), [A]], 2),
+        (1, [[A], RepeatChain(polling(1)).checkpoint(), [A]], 2),
+        (1, [[A], read([[A]], polling(1)).checkpoint(), [A]], 2),
+        (1, [[A], read([[A]], RepeatGuardConfig(on_changed_result="reset")).checkpoint(), [A], [B], [A]], 4),
         (1, [[A], "not a checkpoint", None, [A]], 3),
         (1, [[A]] * 9, 5),
         (1, [[A, A, A, A, A], [A]], 1),
@@ -182,7 +191,7 @@ def test_a_checkpoint_from_under_another_configuration(before: int, after: int) 
         (4, [[A]] * 20, 8),
         (4, [[A], [B]] * 20, 12),
         (4, [[polled(text)] for text in "abababababab"], 5),
-        (4, [[A], read([[A], [B], [A]], RepeatGuardConfig()).checkpoint(), [A], [B], [A], [A]], 4),
+        (4, [[A], read([[A], [B], [A]], polling(4)).checkpoint(), [A], [B], [A], [A]], 4),
     ],
 )
 def test_no_more_is_read_than_matters(
@@ -196,10 +205,7 @@ def test_no_more_is_read_than_matters(
             taken.append(past)
             yield past
 
-    config = CONFIG.model_copy(
-        update={"max_cycle_length": longest, "tools": (ToolSettings(match="poll", on_changed_result="reset"),)}
-    )
-    RepeatChain(config).catch_up(take())
+    RepeatChain(polling(longest)).catch_up(take())
     assert len(taken) == needed
 
 
@@ -243,6 +249,44 @@ def test_a_checkpoint_of_a_long_chain() -> None:
     assert other.observe([A]) is not None
 
 
+@pytest.mark.rules("X2", "X3", "D6")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"on_changed_result": "reset"},
+        {"ignore_arguments": {"search": ["q"]}},
+        {"exclude": ["fetch"]},
+        {"include": ["search"]},
+        {"tools": [{"match": "search", "on_changed_result": "defer"}]},
+        {"tools": [{"match": "search", "ignore_arguments": ["q"]}]},
+    ],
+    ids=str,
+)
+def test_a_checkpoint_by_a_guard_that_compares_calls_otherwise_is_passed_over(settings: dict[str, object]) -> None:
+    """Its counts are of something else. Other thresholds make no difference."""
+    noted = read([[A]], RepeatGuardConfig.model_validate({**USUAL, **settings})).checkpoint()
+    assert caught_up(noted).observe([A]) is None
+    assert caught_up(noted, [A]).observe([A]) is not None
+    of_the_same_kind = read([[A]], CONFIG.model_copy(update={"thresholds": (7,)})).checkpoint()
+    assert caught_up(of_the_same_kind).observe([A]) is not None
+
+
+@pytest.mark.rules("X3")
+def test_a_checkpoint_and_ignored_arguments() -> None:
+    """The call that is noted is compared without them as well."""
+    config = RepeatGuardConfig(thresholds=(2,), ignore_arguments={"search": ["note"]})
+    noted = read([[ToolCall("search", '{"q": 1, "note": "a"}')]], config).checkpoint()
+    assert caught_up(noted, config=config).observe([ToolCall("search", '{"q": 1, "note": "b"}')]) is not None
+
+
+@pytest.mark.rules("X2")
+def test_reading_back_with_patience() -> None:
+    """Many calls whose results change have brought on all reminders, so the next one brings on none."""
+    config = RepeatGuardConfig(thresholds=(2, 4), max_cycle_length=1, on_changed_result="defer")
+    past = [[polled(str(number))] for number in range(20)]
+    assert caught_up(*past, config=config).observe([polled("x")]) is None
+
+
 @pytest.mark.rules("D11")
 def test_a_chain_at_its_start_has_a_checkpoint_too() -> None:
     """It says that nothing was counted, so what stands before it is not read."""
@@ -257,16 +301,16 @@ def test_a_chain_at_its_start_has_a_checkpoint_too() -> None:
         "repeatguard-chain-2",
         "repeatguard-chain-1 3 " + "0" * 64,
         "repeatguard-chain-3 0 0.0.1 none",
-        "repeatguard-chain-2 0 0.0 none",
-        "repeatguard-chain-2 1 0.999.1 " + "0" * 32,
-        "repeatguard-chain-2 1 0.0.99 " + "0" * 32,
-        "repeatguard-chain-2 1 0.0.0 " + "0" * 32,
-        "repeatguard-chain-2 1 0.0.1 " + "z" * 32,
-        "repeatguard-chain-2 1 0.0.1 " + "0" * 31,
-        "repeatguard-chain-2 1 " + ",".join(["0.0.1"] * 17) + " none",
+        f"{BEGINS} 0 0.0 none",
+        f"{BEGINS} 1 0.999.1 " + "0" * 32,
+        f"{BEGINS} 1 0.0.99 " + "0" * 32,
+        f"{BEGINS} 1 0.0.0 " + "0" * 32,
+        f"{BEGINS} 1 0.0.1 " + "z" * 32,
+        f"{BEGINS} 1 0.0.1 " + "0" * 31,
+        f"{BEGINS} 1 " + ",".join(["0.0.1"] * 17) + " none",
         f"{RepeatChain(CONFIG).checkpoint()}x",
-        f"repeatguard-chain-2 {'9' * 5_000} 0.0.1 none",
-        f"repeatguard-chain-2 1 {'9' * 5_000}.0.1 {'0' * 32}",
+        f"{BEGINS} {'9' * 5_000} 0.0.1 none",
+        f"{BEGINS} 1 {'9' * 5_000}.0.1 {'0' * 32}",
         "x" * 5_000,
     ],
 )

@@ -120,14 +120,16 @@ def test_defaults() -> None:
             {"tools": [{"match": "a", "stop_afte": 9}]}, ["stop_afte ", "did you mean stop_after?"], id="tools: unknown"
         ),
         pytest.param(
-            {"tools": [{"match": "a", "include": ["a"]}]}, ["include", "no setting"], id="tools: a general setting"
+            {"tools": [{"match": "a", "include": ["a"]}]},
+            ["include", "no setting of single tools"],
+            id="tools: a general setting",
         ),
         pytest.param(
             {"tools": [{"match": "a", "stop_after": 8}]}, ["the tools 'a'", "8 is not above 8"], id="tools: stop"
         ),
         pytest.param(
             {"stop_after": 10, "tools": [{"match": "a", "thresholds": [3, 20]}]},
-            ["the tools 'a'", "10 is not above 20"],
+            ["the tools 'a'", "10 is not above 20", '"never" takes'],
             id="tools: the general stop",
         ),
         pytest.param(
@@ -145,8 +147,17 @@ def test_defaults() -> None:
             ["the tools 'ab*c'", "never act", "'a*' comes first"],
             id="tools: covered",
         ),
+        pytest.param(
+            {"tools": [{"match": "a", "stop_after": 2}]}, ['at least 3, or "never"', "2"], id="tools: stop: 2"
+        ),
+        pytest.param({"tools": [{"match": "a", "stop_after": "Never"}]}, ['or "never"', "'Never'"], id="tools: Never"),
+        pytest.param({"tools": [{"match": "a", "remind_every": True}]}, ['at least 1, or "never"'], id="tools: yes"),
         pytest.param({"tools": [{"match": "a", "thresholds": [1]}]}, ["tools", "at least 2", "1"], id="tools: low"),
-        pytest.param({"tools": {"match": "a", "thresholds": [3]}}, ["tools", "tuple"], id="tools: a table"),
+        pytest.param(
+            {"tools": {"match": "a", "thresholds": [3]}},
+            ["tools", "a list of entries", "two brackets"],
+            id="tools: a table",
+        ),
     ],
 )
 def test_every_fault_is_named(settings: dict[str, object], words: list[str]) -> None:
@@ -246,6 +257,9 @@ def test_configurations_that_differ_in_what_they_ignore_differ() -> None:
     a, b = (RepeatGuardConfig(ignore_arguments={"a": [name]}) for name in "xy")
     assert a != b
     assert len({a, b, RepeatGuardConfig(ignore_arguments={"a": ["x"]})}) == 2
+    one, other = (RepeatGuardConfig(ignore_arguments=dict.fromkeys(names, ("x",))) for names in ("ab", "ba"))
+    assert one == other
+    assert hash(one) == hash(other)
 
 
 @pytest.mark.rules("C4")
@@ -310,6 +324,11 @@ def test_from_toml(tmp_path: Path, name: str, table: str, encoding: str) -> None
         ("guard.toml", b"[tool.repeatguard]\n", ["no table [repeatguard]", "[tool.repeatguard], is not the name"]),
         ("pyproject.toml", b"[repeatguard]\n", ["no table [tool.repeatguard]", "[repeatguard], is not the name"]),
         ("pyproject.toml", b"tool = 3\n", ["no table [tool.repeatguard]"]),
+        (
+            "pyproject.toml",
+            b"[tool.repeatguard]\n[[repeatguard.tools]]\nmatch = 'a'\n",
+            ["two tables for repeatguard", "[repeatguard], is not the name"],
+        ),
         ("guard.toml", b"repeatguard = 3\n", ["table [repeatguard]", "3"]),
         ("guard.toml", b"[repeatguard]\nthresholds = [1]\n", ["table [repeatguard]", "thresholds", "at least 2"]),
     ],

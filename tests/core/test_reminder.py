@@ -198,10 +198,10 @@ def test_words_of_the_users() -> None:
 
 @pytest.mark.rules("X6", "X1")
 def test_words_of_the_users_about_a_cycle() -> None:
-    """The tool is then a cycle of tools, and the arguments come with their tools' names."""
+    """The tool is then all tools, going on, in no language, and the arguments come with their tools' names."""
     calls = (ToolCall("run_sql", {"q": 1}), ToolCall("fetch"))
     assert worded("{tool} {count}", "{arguments}", *calls) == [
-        "a cycle of run_sql, fetch 2",
+        "run_sql → fetch → … 2",
         'run_sql {"q":1}; fetch {}',
     ]
 

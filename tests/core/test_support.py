@@ -66,7 +66,7 @@ def test_the_end_of_a_run_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     (record,) = caplog.records
     assert (record.levelno, record.getMessage()) == (
         logging.WARNING,
-        "ended the run: run_sql called 3 times in a row with the same arguments (threshold 3)",
+        "ended the run: run_sql called 3 times in a row with the same arguments (stop_after 3)",
     )
     assert "secret" not in str(record.__dict__)
     assert seen == []

@@ -4,7 +4,7 @@ from repeatguard_core import Reminder, RepeatGuardConfig, ToolSettings
 
 from repeatguard_autogen._client import GuardedClient
 from repeatguard_autogen._context import GuardedContext
-from repeatguard_autogen._error import RepeatLoopError
+from repeatguard_autogen._errors import RepeatLoopError
 from repeatguard_autogen._handler import RepeatGuardHandler
 from repeatguard_autogen._termination import RepeatTermination
 

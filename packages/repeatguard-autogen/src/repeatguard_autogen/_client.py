@@ -18,7 +18,7 @@ from autogen_core.models import (
 from repeatguard_core import Reminder
 
 from repeatguard_autogen._context import is_taken_care_of
-from repeatguard_autogen._error import RepeatLoopError
+from repeatguard_autogen._errors import RepeatLoopError
 from repeatguard_autogen._guard import Guard, GuardedConfig, as_message
 
 if TYPE_CHECKING:

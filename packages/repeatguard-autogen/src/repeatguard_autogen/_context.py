@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from repeatguard_core import Reminder
 
 from repeatguard_autogen._conversation import Conversation
-from repeatguard_autogen._error import RepeatLoopError
+from repeatguard_autogen._errors import RepeatLoopError
 from repeatguard_autogen._guard import Guard, GuardedConfig, as_message
 
 if TYPE_CHECKING:

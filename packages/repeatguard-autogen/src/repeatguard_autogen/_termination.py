@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from repeatguard_core import AdapterSupport
 
 from repeatguard_autogen._context import GuardedContext
-from repeatguard_autogen._error import RepeatLoopError
+from repeatguard_autogen._errors import RepeatLoopError
 
 if TYPE_CHECKING:
     from typing_extensions import Self

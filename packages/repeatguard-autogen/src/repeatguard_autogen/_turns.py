@@ -12,7 +12,7 @@ from autogen_core import CancellationToken, MessageHandlerContext
 from repeatguard_core import Reminder
 
 from repeatguard_autogen._context import GuardedContext
-from repeatguard_autogen._error import RepeatLoopError
+from repeatguard_autogen._errors import RepeatLoopError
 
 __all__ = ["end_turns_of"]
 

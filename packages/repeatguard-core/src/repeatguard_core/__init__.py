@@ -4,7 +4,8 @@ from repeatguard_core._arguments import canonical_arguments
 from repeatguard_core._calls import ToolCall
 from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._reminder import Reminder, RepeatLoopError, is_reminder
+from repeatguard_core._errors import RepeatLoopError
+from repeatguard_core._reminder import Reminder, is_reminder
 from repeatguard_core._settings import ToolSettings
 from repeatguard_core._support import AdapterSupport
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from repeatguard_core._arguments import canonical_arguments, without
+from repeatguard_core._digests import digest_of
 from repeatguard_core._reminder import UNKNOWN_CALL, QuotedCall
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["ComparedCall", "NotedCall", "PastCall", "ToolCall"]
 
 _NO_ARGUMENTS: Final = canonical_arguments(None)
-
-#: In hexadecimal digits; enough that two different texts never share a digest.
-_DIGEST_LENGTH: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ class ComparedCall:
     @cached_property
     def digest(self) -> str:
         """Tells the call from any that is not identical."""
-        return _digest(f"{len(self.name)} {self.name}{self.compared}")
+        return digest_of(f"{len(self.name)} {self.name}{self.compared}")
 
     @property
     def begins_anew_with_another_result(self) -> bool:
@@ -141,9 +138,5 @@ class NotedCall:
 PastCall: TypeAlias = ComparedCall | NotedCall
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
-
-
 def _digest_of_result(result: object) -> str:
-    return _digest(result if isinstance(result, str) else canonical_arguments(result))
+    return digest_of(result if isinstance(result, str) else canonical_arguments(result))

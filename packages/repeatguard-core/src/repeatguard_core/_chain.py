@@ -76,7 +76,7 @@ class RepeatChain:
         Args:
             newest_first: What the conversation held, from its end: the calls of a response, a
                 `checkpoint`, or None for new material. It is read lazily. A checkpoint that
-                cannot be read is passed over.
+                cannot be read, or is by a guard that compares calls otherwise, is passed over.
 
         Raises:
             Exception: Whatever ``untracked`` raises; the chain is then as it was before.
@@ -90,7 +90,7 @@ class RepeatChain:
                 break
             if isinstance(past, str):
                 if noted is None:
-                    noted, since = read_checkpoint(past, start), len(depth.calls)
+                    noted, since = read_checkpoint(past, start, self._book.comparison), len(depth.calls)
             else:
                 for call in reversed(past):
                     if self.tracks(call.name):
@@ -112,7 +112,7 @@ class RepeatChain:
         Returns:
             A short text that holds counts, and of calls and results nothing but digests.
         """
-        return write_checkpoint(self._state)
+        return write_checkpoint(self._state, self._book.comparison)
 
     def tracks(self, tool_name: str) -> bool:
         """Tell whether calls of a tool count.

@@ -16,37 +16,41 @@ _NAME: Final = "repeatguard-chain-2"
 _ROW: Final = r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"
 _CALL: Final = r"[0-9a-f]{32}(?:\.[0-9a-f]{32})?"
 _FORM: Final = re.compile(
-    f"{_NAME} (?P<age>[0-9]{{1,2}}) (?P<rows>{_ROW}(?:,{_ROW}){{0,15}}) (?P<calls>none|{_CALL}(?:,{_CALL}){{0,15}})"
+    f"{_NAME} (?P<comparison>[0-9a-f]{{8}}) (?P<age>[0-9]{{1,2}}) "
+    f"(?P<rows>{_ROW}(?:,{_ROW}){{0,15}}) (?P<calls>none|{_CALL}(?:,{_CALL}){{0,15}})"
 )
 
 
-def write_checkpoint(state: State) -> str:
+def write_checkpoint(state: State, comparison: str) -> str:
     """Write down a chain.
 
     Args:
         state: All of it.
+        comparison: Tells by what settings calls were compared.
 
     Returns:
         The text; of calls and results no more than digests.
     """
     rows = ",".join(f"{row.identical}.{row.alike}.{row.level}" for row in state.rows)
     calls = ",".join(call.digest + (f".{call.result}" if call.result else "") for call in state.calls)
-    return f"{_NAME} {state.age} {rows} {calls or 'none'}"
+    return f"{_NAME} {comparison} {state.age} {rows} {calls or 'none'}"
 
 
-def read_checkpoint(text: str, empty: State) -> State | None:
+def read_checkpoint(text: str, empty: State, comparison: str) -> State | None:
     """Read what was written down.
 
     Args:
         text: Any text.
         empty: The state of a chain that has seen nothing. If cycles may now be longer, or no longer
             as long, then what is known of those that both know counts.
+        comparison: Tells by what settings calls are compared now.
 
     Returns:
-        The state; or None if the text is no checkpoint, or one of another version.
+        The state; or None if the text is no checkpoint, one of another version, or one by a guard
+        that compares calls otherwise.
     """
     match = _FORM.fullmatch(text)
-    if match is None:
+    if match is None or match["comparison"] != comparison:
         return None
     rows = [Row(*map(int, row.split("."))) for row in match["rows"].split(",")]
     if any(row.alike > row.identical or not 1 <= row.level <= row.identical // n + 1 for n, row in enumerate(rows, 1)):

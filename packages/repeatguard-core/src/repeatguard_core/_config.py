@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field, field_validator, model_validator
 
 from repeatguard_core._patterns import matches
-from repeatguard_core._reminder import template_fault
 from repeatguard_core._rules import RuleBook
 from repeatguard_core._settings import (
     Integer,
@@ -20,8 +19,9 @@ from repeatguard_core._settings import (
     Patterns,
     Settings,
     Thresholds,
-    ToolSettings,
+    ToolEntries,
 )
+from repeatguard_core._templates import template_fault
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -86,7 +86,7 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
     stop_after: Integer | None = None
     first_reminder: str | None = None
     later_reminder: str | None = None
-    tools: tuple[ToolSettings, ...] = ()
+    tools: ToolEntries = ()
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
@@ -119,6 +119,9 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
         settings = _table(document, _table_name(file))
         if settings is None:
             msg = f"{file} has no table [{_table_name(file)}]{_misplaced(document, file)}"
+            raise ValueError(msg)
+        if misplaced := _misplaced(document, file):  # what stands there would be without effect
+            msg = f"{file} has two tables for repeatguard{misplaced}"
             raise ValueError(msg)
         try:
             return cls.model_validate(settings)

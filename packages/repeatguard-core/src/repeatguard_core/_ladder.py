@@ -56,8 +56,8 @@ class Ladder:
             return None
         if self.stop_after <= highest:
             return (
-                f"stop_after must be above the highest threshold, and {self.stop_after} is not above {highest}: "
-                "the run would end before the model is reminded"
+                f"stop_after must be above the highest threshold, and {self.stop_after} is not above {highest} "
+                f"(thresholds are {self.thresholds}); raise it, or set lower thresholds"
             )
         if self.remind_every is not None and highest + self.remind_every >= self.stop_after:
             return (

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-__all__ = [
-    "UNKNOWN_CALL",
-    "Due",
-    "QuotedCall",
-    "Reminder",
-    "RepeatLoopError",
-    "Wording",
-    "compose",
-    "describe",
-    "is_reminder",
-    "on_one_line",
-    "template_fault",
-]
+from repeatguard_core._lines import cut, on_one_line, tool_on_one_line
+from repeatguard_core._templates import Wording
+
+__all__ = ["UNKNOWN_CALL", "Due", "QuotedCall", "Reminder", "compose", "is_reminder"]
 
 _HEADER: Final = "[repeatguard] Automated notice, not a message from the user."
 
@@ -51,16 +40,6 @@ You keep going through the same cycle of {length} tool calls with the same argum
 Unless you are waiting for something to change, try another way, or finish with what you know and say what is \
 missing."""
 
-#: As long as a name may be with most providers; a longer one is cut in the text.
-_TOOL_NAME_CHARS: Final = 64
-
-#: What could end a line or cannot be encoded: control characters, line and paragraph separators, surrogates.
-_UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_SHORT_ESCAPES: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-
-#: What a template may hold.
-_FIELDS: Final = ("tool", "count", "arguments")
-
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
@@ -90,35 +69,6 @@ class Reminder:
     stops: bool = False
 
 
-class RepeatLoopError(Exception):
-    """A run has ended because the same calls came ``stop_after`` times in a row.
-
-    All calls were made, and their results are in the conversation.
-
-    Args:
-        reminder: What it is about.
-
-    Attributes:
-        reminder: What it is about.
-        tool_name: The tool's name; of a cycle, that of its last call.
-        count: How often the call, or the cycle, came in a row.
-        arguments: The preview of the arguments, as in a reminder. The error's text does not have it.
-
-    Fulfils X5.
-    """
-
-    def __init__(self, reminder: Reminder) -> None:
-        self.reminder = reminder
-        self.tool_name = reminder.tool_name
-        self.count = reminder.count
-        self.arguments = reminder.arguments
-        super().__init__(f"{describe(reminder)}, which is stop_after={reminder.threshold}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy it by what it is about."""
-        return type(self), (self.reminder,)
-
-
 @dataclass(frozen=True, slots=True)
 class QuotedCall:
     """What a reminder can say about a call.
@@ -136,14 +86,6 @@ class QuotedCall:
 
 #: Of a call that is out of sight no more is known than that it was the same.
 UNKNOWN_CALL: Final = QuotedCall("(out of sight)", "", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """Templates that take the place of the usual texts; None where there is none."""
-
-    first: str | None = None
-    later: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +119,12 @@ def compose(due: Due, wording: Wording, *, preview_chars: int) -> Reminder:
         The reminder, text included.
     """
     calls, is_first = due.calls, due.is_first
-    names = [_cut(on_one_line(call.name), _TOOL_NAME_CHARS) for call in calls]
+    names = [tool_on_one_line(call.name) for call in calls]
     previews = _previews(calls, preview_chars)
     called = [f"{name} {preview}" for name, preview in zip(names, previews, strict=True)]
     is_cycle = len(calls) > 1
     fields: dict[str, object] = {
-        "tool": f"a cycle of {', '.join(names)}" if is_cycle else names[0],
+        "tool": f"{' → '.join(names)} → …" if is_cycle else names[0],
         "count": due.count,
         "arguments": "; ".join(called) if is_cycle else previews[0],
     }
@@ -203,46 +145,6 @@ def compose(due: Due, wording: Wording, *, preview_chars: int) -> Reminder:
     )
 
 
-def template_fault(template: str) -> str | None:
-    """Say what is wrong with a template for a reminder's text (X6).
-
-    Args:
-        template: The text, with ``{tool}``, ``{count}`` and ``{arguments}`` where they belong.
-
-    Returns:
-        What is wrong, or None.
-    """
-    places = ", ".join(f"{{{field}}}" for field in _FIELDS)
-    if not template.strip():
-        return "there must be something for the model to read"
-    if (unsafe := _UNSAFE.search(template.replace("\n", "").replace("\t", ""))) is not None:
-        return f"{unsafe[0]!a} is a character that it must not have"
-    try:
-        parsed = list(string.Formatter().parse(template))
-    except ValueError as error:
-        return f"it is no template ({error}); a brace that is meant is written twice, {{{{ or }}}}"
-    for _, field, spec, conversion in parsed:
-        if field is not None and (field not in _FIELDS or spec or conversion):
-            whole = field + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
-            return f"{{{whole}}} is none of {places}; a brace that is meant is written twice, {{{{ or }}}}"
-    return None
-
-
-def describe(reminder: Reminder) -> str:
-    """Say in a log or an error what a reminder is about, without arguments.
-
-    Args:
-        reminder: The reminder.
-    """
-    what = "the same arguments"
-    if len(reminder.tool_names) > 1:
-        tools = ", ".join(_cut(on_one_line(name), _TOOL_NAME_CHARS) for name in reminder.tool_names)
-        return f"a cycle of {tools} {reminder.count} times in a row with {what}"
-    return (
-        f"{_cut(on_one_line(reminder.tool_name), _TOOL_NAME_CHARS)} called {reminder.count} times in a row with {what}"
-    )
-
-
 def is_reminder(text: str) -> bool:
     """Tell whether a text is one of this package's reminders.
 
@@ -258,23 +160,6 @@ def is_reminder(text: str) -> bool:
     return text.lstrip().partition("\n")[0].rstrip() == _HEADER
 
 
-def on_one_line(text: str) -> str:
-    """Escape whatever could end a line or keep the text from being encoded as UTF-8 (M4).
-
-    Args:
-        text: Any text, hostile text included.
-
-    Returns:
-        The text on one line, its other characters unchanged.
-    """
-    return _UNSAFE.sub(_escape, text)
-
-
-def _escape(match: re.Match[str]) -> str:
-    character = match[0]
-    return _SHORT_ESCAPES.get(character) or f"\\u{ord(character):04x}"
-
-
 def _previews(calls: Sequence[QuotedCall], chars: int) -> list[str]:
     """Quote the arguments of every call; what the short ones leave is shared among the long ones."""
     texts = [on_one_line(call.arguments) for call in calls]
@@ -284,9 +169,4 @@ def _previews(calls: Sequence[QuotedCall], chars: int) -> list[str]:
         shares[index] = min(len(texts[index]), share)
         chars -= shares[index]
     unseen = [call.length - len(call.arguments) for call in calls]
-    return [_cut(text, shares[index], unseen[index]) for index, text in enumerate(texts)]
-
-
-def _cut(text: str, limit: int, unseen: int = 0) -> str:
-    more = max(len(text) - limit, 0) + unseen
-    return f"{text[:limit]}… (+{more} more chars)" if more else text
+    return [cut(text, shares[index], unseen[index]) for index, text in enumerate(texts)]

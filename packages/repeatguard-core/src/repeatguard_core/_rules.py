@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from repeatguard_core._arguments import canonical_arguments
+from repeatguard_core._digests import digest_of
 from repeatguard_core._ladder import Ladder
 from repeatguard_core._patterns import matches
-from repeatguard_core._reminder import Wording
+from repeatguard_core._templates import Wording
 
 if TYPE_CHECKING:
     from repeatguard_core._config import RepeatGuardConfig
@@ -18,6 +20,7 @@ __all__ = ["PATIENCE", "RuleBook", "ToolRules"]
 
 #: With "defer", calls whose results change may be repeated so many times more.
 PATIENCE: Final = 2
+_COMPARISON_LENGTH: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,14 @@ class RuleBook:
         self.enough = None if top is None else top + PATIENCE * ("defer" in policies)
         self.wording = Wording(config.first_reminder, config.later_reminder)
 
+    @property
+    def comparison(self) -> str:
+        """Tells one way of comparing calls from another: counts go on only under the same."""
+        config = self._config
+        tools = [(entry.match, entry.on_changed_result, entry.ignore_arguments) for entry in config.tools]
+        settings = (config.include, config.exclude, config.on_changed_result, config.ignore_arguments, tools)
+        return digest_of(canonical_arguments(settings))[:_COMPARISON_LENGTH]
+
     def rules_for(self, tool_name: str) -> ToolRules:
         """Give what holds for the calls of a tool.
 
@@ -99,7 +110,10 @@ class RuleBook:
                 yield f"ignore_arguments for {pattern!r} would never act: {untracked}"
         for index, (entry, rules) in enumerate(self._entries):
             if fault := rules.ladder.fault():
-                yield f"for the tools {entry.match!r}: {fault}"
+                yield (
+                    f"for the tools {entry.match!r}: {fault}; what their entry leaves out is as in the general "
+                    'settings, and "never" takes a general remind_every or stop_after back'
+                )
             if untracked := self._why_untracked(entry.match):
                 yield f"the settings for the tools {entry.match!r} would never act: {untracked}"
             for earlier, _ in self._entries[:index]:

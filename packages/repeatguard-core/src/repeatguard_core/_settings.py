@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer, model_validator
 
@@ -19,6 +19,7 @@ __all__ = [
     "Patterns",
     "Settings",
     "Thresholds",
+    "ToolEntries",
     "ToolSettings",
 ]
 
@@ -43,6 +44,24 @@ def _checked_list(values: Any, of: str) -> Any:
         msg = f"a {of} must have at least one character, and '' in {values!r} has none"
         raise ValueError(msg)
     return values
+
+
+def _checked_tables(values: Any) -> Any:
+    if isinstance(values, Mapping):
+        msg = f"a list of entries is wanted, not {values!r}; in TOML write [[…tools]] with two brackets"
+        raise ValueError(msg)  # noqa: TRY004 - as above
+    return values
+
+
+def _integer_or_never(least: int) -> BeforeValidator:
+    def check(value: Any) -> Any:
+        is_integer = isinstance(value, int) and not isinstance(value, bool) and value >= least
+        if value is not None and value != "never" and not is_integer:
+            msg = f'it must be an integer of at least {least}, or "never", and not {value!r}'
+            raise ValueError(msg)
+        return value
+
+    return BeforeValidator(check)
 
 
 class _FrozenMapping(Mapping[str, Sequence[str]]):
@@ -89,6 +108,8 @@ NamesByPattern: TypeAlias = Annotated[
 class Settings(BaseModel, frozen=True, extra="forbid"):
     """Settings that name what they do not know."""
 
+    whose: ClassVar[str] = "repeatguard"
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_settings(cls, settings: object) -> object:
@@ -97,7 +118,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
                 if name not in cls.model_fields:
                     near = difflib.get_close_matches(str(name), cls.model_fields, n=1)
                     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(cls.model_fields)}"
-                    msg = f"{name} (here {value!r}) is no setting of repeatguard; {hint}"
+                    msg = f"{name} (here {value!r}) is no setting of {cls.whose}; {hint}"
                     raise ValueError(msg)
         return settings
 
@@ -121,12 +142,14 @@ class ToolSettings(Settings, frozen=True):
         ValueError: A setting is wrong or unknown, or there is none beside ``match``.
     """
 
+    whose: ClassVar[str] = "single tools"
+
     match: Annotated[str, Field(min_length=1)]
     thresholds: Thresholds | None = None
     on_changed_result: OnChangedResult | None = None
     ignore_arguments: Names | None = None
-    remind_every: Annotated[Integer, Field(ge=1)] | Literal["never"] | None = None
-    stop_after: Annotated[Integer, Field(ge=3)] | Literal["never"] | None = None
+    remind_every: Annotated[int | Literal["never"] | None, _integer_or_never(1)] = None
+    stop_after: Annotated[int | Literal["never"] | None, _integer_or_never(3)] = None
 
     @model_validator(mode="after")
     def _refuse_an_entry_without_effect(self) -> ToolSettings:
@@ -134,3 +157,6 @@ class ToolSettings(Settings, frozen=True):
             msg = f"the entry for {self.match!r} sets nothing"
             raise ValueError(msg)
         return self
+
+
+ToolEntries: TypeAlias = Annotated[tuple[ToolSettings, ...], BeforeValidator(_checked_tables)]

@@ -12,7 +12,8 @@ from typing import Final
 
 from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._reminder import Reminder, describe
+from repeatguard_core._errors import describe
+from repeatguard_core._reminder import Reminder
 
 __all__ = ["AdapterSupport"]
 
@@ -75,11 +76,9 @@ class AdapterSupport:
         Args:
             reminder: One that the model is about to be sent for the first time.
         """
-        level, did = (logging.WARNING, "ended the run") if reminder.stops else (logging.INFO, "reminded the model")
         _LOGGER.log(
-            level,
-            "%s: %s (threshold %d)",
-            did,
+            logging.WARNING if reminder.stops else logging.INFO,
+            "ended the run: %s (stop_after %d)" if reminder.stops else "reminded the model: %s (threshold %d)",
             describe(reminder),
             reminder.threshold,
             extra={

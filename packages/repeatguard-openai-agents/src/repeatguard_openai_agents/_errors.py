@@ -16,13 +16,9 @@ class RepeatLoopError(CoreRepeatLoopError, AgentsException):
     pickled one is without ``run_data``.
 
     Args:
-        reminder: What it is about.
+        reminder: What it is about; the error also has its tool, count and arguments.
 
     Attributes:
-        reminder: What it is about.
-        tool_name: The tool's name; of a cycle, that of its last call.
-        count: How often the call, or the cycle, came in a row.
-        arguments: The preview of the arguments, as in a reminder. The error's text does not have it.
         run_data: The run, as far as it came; None where there was none.
 
     Fulfils X5.

@@ -121,8 +121,11 @@ class RunMemory:
             return None
         for index in range(newest, max(-1, newest - _NEAR), -1):
             if messages[index] is self._response or messages[index] == self._response:
-                chain = copy.copy(self._before)
-                for each in range(index, newest):
+                if index == newest:  # the same request once more
+                    return copy.copy(self._before)
+                # What was counted is not read again: something may have rewritten its results since.
+                chain = copy.copy(self._after)
+                for each in range(index + 1, newest):
                     for event in read(messages, each, chain):
                         if event is None:
                             chain.reset()

@@ -42,7 +42,7 @@ __all__ = ["AdapterContract"]
 
 _Test = TypeVar("_Test", bound=Callable[..., None])
 _LOOP: Final = Script((Run("go", (*[Turn((ONE,))] * 5, DONE)),))
-_EXAMPLES: Final = 60
+_EXAMPLES: Final = 40
 
 
 def _shows(*rules: str) -> Callable[[_Test], _Test]:

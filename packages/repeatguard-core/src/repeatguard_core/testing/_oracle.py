@@ -12,7 +12,8 @@ from typing import Final
 
 from repeatguard_core._arguments import canonical_arguments
 from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._reminder import Due, QuotedCall, Reminder, Wording, compose
+from repeatguard_core._reminder import Due, QuotedCall, Reminder, compose
+from repeatguard_core._templates import Wording
 from repeatguard_core.testing._driver import Called, Entry, Returned, Said, Wrote
 from repeatguard_core.testing._script import MEANINGS, RETURNING_TOOLS, Call, Run, Script, Turn
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 from hypothesis import strategies as st
@@ -88,8 +89,23 @@ def _runs(lacks: Collection[Capability], meanings: Mapping[str, Sequence[str]]) 
         steer=if_it_can(Capability.STEERING).map(lambda steers: "and now?" if steers else None),
         resumes=if_it_can(Capability.RESUMED_RUN),
     ).filter(lambda turn: not (turn.resumes and turn.steer))
-    turns = st.lists(turn, max_size=6).map(lambda drawn: (*drawn, Turn(text="done")))
+    turns = st.lists(st.one_of(turn.map(lambda turn: [turn]), _loops(lacks, meanings)), max_size=5).map(
+        lambda drawn: (*chain.from_iterable(drawn), Turn(text="done"))
+    )
     return st.builds(Run, st.just("go"), turns, if_it_can(Capability.STORED_CONVERSATION))
+
+
+def _loops(lacks: Collection[Capability], meanings: Mapping[str, Sequence[str]]) -> st.SearchStrategy[list[Turn]]:
+    """Make a few turns that come again and again, now and then with other results."""
+    cycle = st.lists(_batches({*lacks, Capability.PARALLEL_CALLS}, meanings), min_size=1, max_size=3)
+    rounds = st.lists(st.sampled_from(["ok", "ok", "no"]), min_size=2, max_size=7)
+    return st.tuples(cycle, rounds, st.booleans()).map(
+        lambda drawn: [
+            Turn(tuple(replace(call, result=result) if drawn[2] else call for call in calls))
+            for result in drawn[1]
+            for calls in drawn[0]
+        ]
+    )
 
 
 def _batches(

@@ -1,0 +1,52 @@
+"""How a run ends that goes on repeating itself, and how that is said to the application (X5, S6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from repeatguard_core._lines import tool_on_one_line
+from repeatguard_core._reminder import Reminder
+
+__all__ = ["RepeatLoopError", "describe"]
+
+
+class RepeatLoopError(Exception):
+    """A run has ended because the same calls came ``stop_after`` times in a row.
+
+    All calls were made, and their results are in the conversation.
+
+    Args:
+        reminder: What it is about.
+
+    Attributes:
+        reminder: What it is about.
+        tool_name: The tool's name; of a cycle, that of its last call.
+        count: How often the call, or the cycle, came in a row.
+        arguments: The preview of the arguments, as in a reminder. The error's text does not have it.
+
+    Fulfils X5.
+    """
+
+    def __init__(self, reminder: Reminder) -> None:
+        self.reminder = reminder
+        self.tool_name = reminder.tool_name
+        self.count = reminder.count
+        self.arguments = reminder.arguments
+        super().__init__(f"{describe(reminder)} (stop_after={reminder.threshold})")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy it by what it is about."""
+        return type(self), (self.reminder,)
+
+
+def describe(reminder: Reminder) -> str:
+    """Say in a log or an error what a reminder is about, without arguments.
+
+    Args:
+        reminder: The reminder.
+    """
+    what = "the same arguments"
+    if len(reminder.tool_names) > 1:
+        tools = ", ".join(map(tool_on_one_line, reminder.tool_names))
+        return f"a cycle of {tools} {reminder.count} times in a row with {what}"
+    return f"{tool_on_one_line(reminder.tool_name)} called {reminder.count} times in a row with {what}"
