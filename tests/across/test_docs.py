@@ -95,3 +95,40 @@ def test_every_python_block_is_valid_python(document: Path) -> None:
         for node in imports:
             if (node.module or "").startswith("repeatguard"):
                 exec(compile(ast.Module([node], []), str(document), "exec"), {})  # noqa: S102
+
+
+SETTINGS = ROOT / "docs/settings.md"
+
+
+@pytest.mark.rules("C3")
+@pytest.mark.parametrize("block", blocks(SETTINGS, "toml"), ids=lambda block: block.content.splitlines()[1])
+def test_each_snippet_of_settings_loads_and_sets_something(block: Token, tmp_path: Path) -> None:
+    """As it stands, in the file that the page names."""
+    file = tmp_path / "pyproject.toml"
+    file.write_text(block.content, encoding="utf-8")
+    assert RepeatGuardConfig.from_toml(file) != RepeatGuardConfig()
+
+
+def test_the_settings_in_python_are_made() -> None:
+    """As they stand."""
+    (block,) = blocks(SETTINGS, "python")
+    made: dict[str, object] = {}
+    exec(block.content, made)  # noqa: S102 - the page's own code
+    assert isinstance(made["config"], RepeatGuardConfig)
+
+
+@pytest.mark.rules("X2")
+def test_the_counts_at_which_defer_reminds_are_those_of_the_page() -> None:
+    """With the usual thresholds and another result each time."""
+    chain = RepeatChain(RepeatGuardConfig(on_changed_result="defer"))
+    due = [chain.observe([ToolCall("poll", '{"id": 1}', str(number))]) for number in range(12)]
+    five, seven, ten = [reminder.count for reminder in due if reminder]
+    assert f"(at {five}, {seven} and {ten})" in SETTINGS.read_text(encoding="utf-8")
+
+
+@pytest.mark.rules("C1")
+def test_every_setting_is_in_the_table() -> None:
+    """Of the page, and of no other name."""
+    table = SETTINGS.read_text(encoding="utf-8").partition("## All settings")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert {name.strip(" `") for row in rows for name in row.split(",")} == set(RepeatGuardConfig.model_fields)

@@ -74,6 +74,18 @@ OURS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]
         output("shell", [shell_part("a", **TIMEOUT)]),
     ),
     (
+        of("shell", action={}),
+        output("shell", [shell_part("a")]),
+        output("shell", [shell_part("a")], id="1"),
+        output("shell", [shell_part("a", stderr="b")]),
+    ),
+    (
+        of("shell", action={}),
+        output("shell", [shell_part("a")]),
+        output("shell", [shell_part("a")], id="1"),
+        output("shell", [shell_part("a", outcome={"type": "exit", "exit_code": 1})]),
+    ),
+    (
         of("local_shell", action={}),
         output("local_shell", "a"),
         output("local_shell", "a", id="1"),

@@ -6,6 +6,7 @@ import copy
 import logging
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -265,6 +266,60 @@ async def test_a_history_that_is_cut(cut: Any, is_first: bool) -> None:  # noqa:
     model = ScriptedModel(*loop(20))
     end = await ended(agent(model, *([guard, cut] if is_first else [cut, guard])).run("go"))
     assert (end.count, len(model.requests)) == (12, 12)
+    assert lines(end.messages)[-1] == "result: no rows"
+
+
+def clearing(history: list[ModelMessage]) -> list[ModelMessage]:
+    """Take the results out of all requests but the last, as those do who want to save tokens."""
+
+    def cleared(message: ModelMessage) -> ModelMessage:
+        if not isinstance(message, ModelRequest):
+            return message
+        parts: list[Any] = [*message.parts]
+        kept = [replace(part, content="-") if isinstance(part, ToolReturnPart) else part for part in parts]
+        return replace(message, parts=kept)
+
+    return [*map(cleared, history[:-1]), *history[-1:]]
+
+
+@pytest.mark.rules("D11", "X2", "X5")
+@pytest.mark.parametrize("policy", ["reset", "defer"])
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_results_that_are_cleared(policy: Any, is_first: bool) -> None:  # noqa: FBT001
+    """What the capability has compared once is not compared again with what has been put in its place."""
+    guard: Any = RepeatGuard(RepeatGuardConfig(thresholds=(3,), stop_after=6, on_changed_result=policy))
+    model = ScriptedModel(*loop(12))
+    end = await ended(agent(model, *([guard, clearing] if is_first else [clearing, guard])).run("go"))
+    assert (end.count, len(model.requests)) == (6, 6)
+
+
+@pytest.mark.rules("D11", "X5")
+def test_words_of_the_users_that_are_out_of_sight() -> None:
+    """What came behind a response starts a new chain, also if the next request does not show it any more."""
+    memory = RunMemory()
+
+    def find(*messages: ModelMessage) -> Missing | None:
+        return memory.missing(messages, "run", lambda: RepeatChain(RepeatGuardConfig(thresholds=(2,))))
+
+    assert find(PROMPT, *turn(), STEER) is None
+    assert find(*turn()) is None
+
+
+@pytest.mark.rules("X2", "X5", "M6")
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_guards_that_compare_calls_otherwise(form: Any, is_first: bool) -> None:  # noqa: FBT001
+    """One does not take the other's counts for its own: each ends a run where it would by itself, or not at all."""
+    numbers = iter(range(100))
+
+    def poll(q: int) -> str:
+        return f"look {next(numbers)}"
+
+    eager = form(RepeatGuardConfig(thresholds=(3,), remind_every=1))
+    patient = form(RepeatGuardConfig(thresholds=(2,), stop_after=5, on_changed_result="reset"))
+    model = ScriptedModel(*loop(12, "poll"), "done")
+    guards = [eager, patient] if is_first else [patient, eager]
+    result = await agent(model, *guards, tools=(poll,)).run("go")
+    assert result.output == "done"
 
 
 # --- when a run ends -------------------------------------------------------------------------
