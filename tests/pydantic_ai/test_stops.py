@@ -305,6 +305,21 @@ def test_words_of_the_users_that_are_out_of_sight() -> None:
     assert find(*turn()) is None
 
 
+@pytest.mark.rules("D8", "D11")
+def test_a_response_that_no_request_of_the_guards_led_to() -> None:
+    """Other code may have asked the model, or answered in its place: those calls count as well."""
+    memory = RunMemory()
+    history = [PROMPT, *turn(), *turn(), *turn()]
+
+    def find(*messages: ModelMessage) -> Missing | None:
+        return memory.missing(messages, "run", lambda: RepeatChain(RepeatGuardConfig(thresholds=(3,))))
+
+    assert find(*history[:3]) is None
+    found = find(*history)
+    assert found is not None
+    assert found.reminder.count == 3
+
+
 @pytest.mark.rules("X2", "X5", "M6")
 @pytest.mark.parametrize("is_first", [True, False])
 async def test_guards_that_compare_calls_otherwise(form: Any, is_first: bool) -> None:  # noqa: FBT001
