@@ -42,7 +42,7 @@ from repeatguard_core.testing import (
 from repeatguard_pydantic_ai import RepeatGuardConfig, RepeatGuardProcessor, RepeatLoopError
 
 from tests.pydantic_ai.scripted_model import call, model_that, text_of
-from tests.pydantic_ai.wiring import wired
+from tests.pydantic_ai.wiring import in_front, wired
 
 MANY = 1_000
 
@@ -154,7 +154,7 @@ class Player:
         guard = self._make_guard() if self._make_guard else None
         self._guards = [] if guard is None else self._driver.wiring(guard, self._options)
         hooks = [self._user_hook] if self._options.user_hook else []
-        steers = [] if hasattr(AgentRun, "enqueue") else [self._steer_by_processor]
+        steers = [] if hasattr(AgentRun, "enqueue") else [in_front(self._steer_by_processor)]
         self._agent = self._make_agent(self._main, [*steers, *self._guards, *hooks])
 
     def _make_agent(self, actor: Actor, wiring: Sequence[Any]) -> Agent[Actor, Any]:

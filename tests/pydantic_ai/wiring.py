@@ -11,6 +11,7 @@ from pydantic_ai import capabilities as capabilities_module
 from pydantic_ai.capabilities import AbstractCapability
 
 ProcessHistory: Any = getattr(capabilities_module, "ProcessHistory", None)
+HistoryProcessor: Any = getattr(capabilities_module, "HistoryProcessor", None)  # its name before
 HAS_PROCESSORS_ARGUMENT = "history_processors" in inspect.signature(Agent.__init__).parameters
 
 
@@ -26,3 +27,8 @@ def wired(*guards: Any) -> dict[str, Any]:
 def as_capabilities(guards: Sequence[Any]) -> list[Any]:
     """Wrap the processors among some guards."""
     return [guard if isinstance(guard, AbstractCapability) else ProcessHistory(guard) for guard in guards]
+
+
+def in_front(processor: Any) -> Any:
+    """Wrap a processor so that it acts before those behind it, capabilities as well as processors."""
+    return (ProcessHistory or HistoryProcessor)(processor)
