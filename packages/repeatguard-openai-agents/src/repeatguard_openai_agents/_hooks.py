@@ -14,7 +14,7 @@ from agents.tracing import custom_span
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
 from repeatguard_openai_agents._errors import RepeatLoopError
-from repeatguard_openai_agents._items import Item, read
+from repeatguard_openai_agents._items import Conversation, Item
 from repeatguard_openai_agents._memory import RunMemory
 from repeatguard_openai_agents._placements import Placement, anchor_at, end_of_model, end_of_run
 
@@ -40,7 +40,7 @@ class _Guard:
         """
         end: Placement | None = None
         with self._support.failing_open("a reminder"):
-            conversation = [read(item) for item in input_items]
+            conversation = Conversation(input_items)
             memory = self._memory(context)
             placements = memory.place(conversation, self._support.new_chain)
             end = end_of_run(conversation, placements)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, overload
 
 from repeatguard_core import ToolCall, is_reminder
 
-__all__ = ["Item", "Kind", "read"]
+__all__ = ["Conversation", "Item", "Kind", "read"]
 
 #: Each type of call, and the fields that may hold its arguments.
 _ARGUMENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
@@ -96,6 +96,37 @@ def read(item: object) -> Item:
     return Item(Kind.MODEL)
 
 
+class Conversation(Sequence[Item]):
+    """What is about to be sent, read item by item where somebody looks.
+
+    Args:
+        items: Dictionaries, or objects of the client's.
+    """
+
+    def __init__(self, items: Iterable[object]) -> None:
+        self._items = tuple(items)
+        self._read: dict[int, Item] = {}
+
+    def __len__(self) -> int:
+        """Count the items."""
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        """Give an item, or some of them."""
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        item = self._read.get(index)
+        if item is None:
+            item = self._read[index] = read(self._items[index])
+        return item
+
+
 def _read_call(item_type: str, fields: Mapping[str, object]) -> Item:
     if item_type == "mcp_call" and fields.get("approval_request_id"):
         return Item(Kind.MODEL)  # it was counted when it asked for approval
@@ -120,7 +151,9 @@ def _read_call(item_type: str, fields: Mapping[str, object]) -> Item:
 
 def _fields(value: object) -> Mapping[str, object]:
     """List what a dictionary or an object of the client's holds; nothing if it is neither."""
-    return value if isinstance(value, Mapping) else getattr(value, "__dict__", {})
+    if type(value) is dict or isinstance(value, Mapping):  # nearly all are, and to ask for a mapping takes long
+        return value
+    return getattr(value, "__dict__", {})
 
 
 def _name(fields: Mapping[str, object], field: str) -> str | None:
@@ -130,7 +163,8 @@ def _name(fields: Mapping[str, object], field: str) -> str | None:
 
 def _is_hosted(fields: Mapping[str, object]) -> bool:
     """Recognise a shell call that runs in a container of the provider's."""
-    return _fields(fields.get("environment")).get("type", "local") != "local"
+    environment = fields.get("environment")
+    return environment is not None and _fields(environment).get("type", "local") != "local"
 
 
 def _output(fields: Mapping[str, object]) -> object:

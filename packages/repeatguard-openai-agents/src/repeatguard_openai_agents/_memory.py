@@ -10,8 +10,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
-from repeatguard_core import Reminder, RepeatChain
+from repeatguard_core import RepeatChain
 
 from repeatguard_openai_agents._items import Item, Kind, read
 from repeatguard_openai_agents._placements import Anchor, Batch, Mark, Placement, Walk, anchor_at, end_of_model
@@ -27,7 +28,7 @@ class RunMemory:
 
     def __init__(self) -> None:
         self._mark: Mark | None = None
-        self._given: dict[Anchor, Reminder] = {}
+        self._given: dict[Anchor, Placement] = {}
         self._response: tuple[Item, ...] = ()
         self._output: Sequence[object] = ()
         self._is_handed_over = False
@@ -80,18 +81,18 @@ class RunMemory:
         if resumed is None:
             self._given = {}
         start, walk, batch = resumed or (0, Walk(new_chain()), Batch())
-        placements = list(self._given_before(conversation, start))
+        placements = sorted(self._given_before(conversation, start), key=attrgetter("index"))
         walk.go(conversation, start, batch)
         placements += walk.placements
         self._mark = walk.mark
-        if any(item.kind is Kind.MATERIAL for item in conversation[start:]):
+        if any(conversation[index].kind is Kind.MATERIAL for index in range(start, len(conversation))):
             self._response = ()  # it stood before the new material
         if self._is_handed_over:
             unseen = end_of_model(conversation)
             placements = [placement for placement in placements if placement.index < unseen]
             self._mark = replace(walk.mark, chain=new_chain()) if walk.mark else None
             self._is_handed_over = False
-        self._given = {anchor_at(conversation, each.index): each.reminder for each in placements}
+        self._given = {anchor_at(conversation, each.index): each for each in placements}
         return placements
 
     def _resume(
@@ -122,9 +123,16 @@ class RunMemory:
 
     def _given_before(self, conversation: Sequence[Item], end: int) -> Iterator[Placement]:
         """Find the places of the reminders that were given earlier and whose place is still in sight."""
-        left = dict(self._given)
-        for place in range(1, end + 1):
-            reminder = left.pop(anchor_at(conversation, place), None)
-            if reminder is not None:
-                is_there = place < len(conversation) and conversation[place].kind is Kind.REMINDER
-                yield Placement(place, reminder, is_there)
+        moved = dict(self._given)
+        for anchor, given in self._given.items():  # as long as only the end changes, each is where it was
+            if given.index <= end and anchor_at(conversation, given.index) == anchor:
+                yield _found(conversation, given.index, moved.pop(anchor))
+        for place in range(1, end + 1 if moved else 0):
+            if given_elsewhere := moved.pop(anchor_at(conversation, place), None):
+                yield _found(conversation, place, given_elsewhere)
+
+
+def _found(conversation: Sequence[Item], place: int, given: Placement) -> Placement:
+    """Give the reminder its place of now."""
+    is_there = place < len(conversation) and conversation[place].kind is Kind.REMINDER
+    return Placement(place, given.reminder, is_there)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from repeatguard_core import Reminder, RepeatChain, ToolCall
@@ -83,7 +83,7 @@ class Batch:
         for item in self._calls:
             assert item.call is not None
             result = self._results.get(item.call_id)
-            yield item.call if result is None else replace(item.call, result=result)
+            yield item.call if result is None else ToolCall(item.call.name, item.call.arguments, result)
 
     def add(self, item: Item) -> None:
         """Take in the next item of the conversation."""
@@ -203,6 +203,7 @@ def end_of_run(conversation: Sequence[Item], placements: Sequence[Placement]) ->
     Fulfils X5.
     """
     for last in placements[-1:]:
-        if last.reminder.stops and all(item.kind is Kind.REMINDER for item in conversation[last.index :]):
+        behind = range(last.index, len(conversation))
+        if last.reminder.stops and all(conversation[index].kind is Kind.REMINDER for index in behind):
             return last
     return None
