@@ -21,8 +21,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel, SecretStr
 from repeatguard_core import canonical_arguments
+from repeatguard_core._digests import digest_of_call
 
 from tests.core.json_values import Value, any_value, changed_somewhere, same_value, spelling
+
+
+def same(left: object, right: object) -> bool:
+    """Tell whether arguments are the same, by their canonical forms and by what the chain compares."""
+    forms = [canonical_arguments(each) for each in (left, right)]
+    texts = [each if isinstance(each, str) else form for each, form in zip((left, right), forms, strict=True)]
+    are_same = forms[0] == forms[1]
+    assert (digest_of_call("tool", texts[0]) == digest_of_call("tool", texts[1])) == are_same
+    return are_same
+
+
+ZEROS = "0" * 30
 
 SAME = [
     pytest.param('{"b": 1, "a": {"d": 2, "c": 3}}', '{"a":{"c":3,"d":2},"b":1}', id="keys are sorted at every depth"),
@@ -34,6 +47,8 @@ SAME = [
     pytest.param('{"a": 0}', '{"a": 0e999}', id="0 is 0e999"),
     pytest.param('{"a": 0.1}', '{"a": 1E-1}', id="0.1 is 1E-1"),
     pytest.param('{"a": 0.10}', {"a": 0.1}, id="0.10 is the float 0.1"),
+    pytest.param(f'["{ZEROS}", 1.50]', rf'["\u0030{ZEROS[1:]}", 1.5]', id="a string of many zeros"),
+    pytest.param('{"a": {"b": 1, "b": [2]}}', '{"a": {"b": [2]}}', id="a key that is there twice, inside"),
     pytest.param("[1e30]", "[1" + "0" * 30 + "]", id="1e30 is exactly a one with thirty zeros"),
     pytest.param("[9007199254740993.0]", "[9007199254740993]", id="an integer beyond a float's precision, with .0"),
     pytest.param("[1e400]", "[10e399]", id="numbers beyond a float's range"),
@@ -65,6 +80,9 @@ DIFFERENT = [
     pytest.param("[1e400]", "[1e401]", id="numbers beyond a float's range"),
     pytest.param("[1e-400]", "[0]", id="a number too small for a float"),
     pytest.param("[1e400]", "[Infinity]", id="a huge number is not infinity"),
+    pytest.param("[" * 3000 + "1" + "]" * 3000, "[" * 3000 + "2" + "]" * 3000, id="3,000 brackets"),
+    pytest.param("[1e400]", '["1e400"]', id="a huge number is not its spelling"),
+    pytest.param("[[]]", "[{}]", id="an empty list is not an empty object"),
     pytest.param("[]", "{}", id="an empty list is not no arguments"),
     pytest.param('""', "", id="an empty JSON string is not no arguments"),
     pytest.param("\u00a0[1]", "[1]", id="text that only trimming turns into JSON"),
@@ -79,14 +97,14 @@ DIFFERENT = [
 @pytest.mark.parametrize(("left", "right"), SAME)
 def test_same(left: object, right: object) -> None:
     """Arguments that mean the same have the same canonical form."""
-    assert canonical_arguments(left) == canonical_arguments(right)
+    assert same(left, right)
 
 
 @pytest.mark.rules("D2", "D4")
 @pytest.mark.parametrize(("left", "right"), DIFFERENT)
 def test_different(left: object, right: object) -> None:
     """Arguments that differ have different canonical forms."""
-    assert canonical_arguments(left) != canonical_arguments(right)
+    assert not same(left, right)
 
 
 @pytest.mark.rules("D3")
@@ -94,6 +112,7 @@ def test_different(left: object, right: object) -> None:
 def test_all_ways_to_pass_no_arguments_are_one(nothing: object) -> None:
     """A tool without parameters is called in many spellings, and they are one and the same call."""
     assert canonical_arguments(nothing) == "{}"
+    assert same(nothing, None)
 
 
 @pytest.mark.rules("D2", "D5")
@@ -101,7 +120,7 @@ def test_all_ways_to_pass_no_arguments_are_one(nothing: object) -> None:
 def test_equal_values_are_equal_in_any_spelling(value: Value, data: st.DataObject) -> None:
     """Key order, white space, escapes and the spelling of numbers never make a difference."""
     first, second = data.draw(spelling(value)), data.draw(spelling(value))
-    assert canonical_arguments(f"[{first}]") == canonical_arguments(f"[{second}]")
+    assert same(f"[{first}]", f"[{second}]")
 
 
 @pytest.mark.rules("D2")
@@ -110,8 +129,7 @@ def test_different_values_are_different(value: Value, data: st.DataObject) -> No
     """A change anywhere in a value always makes a difference."""
     other = data.draw(changed_somewhere(value))
     first, second = data.draw(spelling(value)), data.draw(spelling(other))
-    same = canonical_arguments(f"[{first}]") == canonical_arguments(f"[{second}]")
-    assert same == same_value(value, other)
+    assert same(f"[{first}]", f"[{second}]") == same_value(value, other)
 
 
 json_objects: st.SearchStrategy[Any] = st.recursive(
@@ -126,7 +144,7 @@ json_objects: st.SearchStrategy[Any] = st.recursive(
 @example([1e16, 1e22, 1e23, 2.0**80, 5e-324, -0.0, 1.7976931348623157e308])
 def test_text_and_the_equal_object_are_the_same(value: Any) -> None:
     """An adapter may hand over the JSON text or the decoded object."""
-    assert canonical_arguments(json.dumps([value])) == canonical_arguments([value])
+    assert same(json.dumps([value]), [value])
 
 
 @pytest.mark.rules("D2", "D5")
@@ -134,14 +152,14 @@ def test_text_and_the_equal_object_are_the_same(value: Any) -> None:
 def test_the_canonical_form_of_json_is_json_that_stands_for_itself(value: Any) -> None:
     """What the model reads in a reminder is its own call, and canonical already."""
     canonical = canonical_arguments(json.dumps(value))
-    assert canonical_arguments(canonical) == canonical
+    assert same(canonical, json.dumps(value))
 
 
 @pytest.mark.rules("D4")
 @given(st.text())
 def test_any_text_has_a_form_and_white_space_around_it_never_counts(text: str) -> None:
     """Text is compared trimmed, JSON or not."""
-    assert canonical_arguments(f"\n {text}\t") == canonical_arguments(text)
+    assert same(f"\n {text}\t", text)
 
 
 @pytest.mark.rules("D4")
@@ -151,7 +169,14 @@ def test_text_that_is_not_json_never_equals_json(text: str, value: Any) -> None:
     try:
         json.loads(text.strip() or "null")
     except ValueError:
-        assert canonical_arguments(text) != canonical_arguments(json.dumps(value))
+        assert not same(text, json.dumps(value))
+
+
+@pytest.mark.rules("D1")
+def test_a_digest_tells_tools_apart() -> None:
+    """Wherever the name ends and the arguments begin."""
+    calls = [("tool", "{}"), ("tool{}", ""), ("t", '"ool"'), ("", "tool"), ("tool", "tool"), ("tooltool", "")]
+    assert len({digest_of_call(*call) for call in calls}) == len(calls)
 
 
 HUGE = [
@@ -173,8 +198,8 @@ HUGE = [
 @pytest.mark.parametrize("text", HUGE)
 def test_no_text_is_too_much(text: str) -> None:
     """Whatever a model writes has a stable form, and differs from the same with one character more."""
-    assert canonical_arguments(text) == canonical_arguments(text)
-    assert canonical_arguments(text) != canonical_arguments(f"{text}x")
+    assert same(text, text)
+    assert not same(text, f"{text}x")
 
 
 def _deep_list() -> list[Any]:
@@ -355,7 +380,7 @@ def test_numbers_go_by_their_value(left: Fraction, right: Fraction) -> None:
     """Two decimal numbers have the same form exactly if they are the same number."""
     spelled = [f"[{fraction.numerator}e-{fraction.denominator % 50}]" for fraction in (left, right)]
     values = [Fraction(text.strip("[]")) for text in spelled]
-    assert (canonical_arguments(spelled[0]) == canonical_arguments(spelled[1])) == (values[0] == values[1])
+    assert same(*spelled) == (values[0] == values[1])
 
 
 @pytest.mark.rules("D2")
@@ -387,7 +412,23 @@ def test_the_form_does_not_depend_on_the_callers_stack() -> None:
     def from_depth(depth: int) -> str:
         return from_depth(depth - 1) if depth else canonical_arguments(text)
 
+    def digest_from_depth(depth: int) -> str:
+        return digest_from_depth(depth - 1) if depth else digest_of_call("tool", text)
+
     assert from_depth(700) == canonical_arguments(text)
+    assert digest_from_depth(700) == digest_of_call("tool", text)
+
+
+@pytest.mark.rules("D2", "D4")
+def test_what_is_deeper_than_usual_is_compared_by_meaning_where_the_parser_can_read_it() -> None:
+    """Some interpreters and programs allow for more depth than others."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        assert same("[" * 2_500 + "1.0" + "]" * 2_500, "[" * 2_500 + " 1" + "]" * 2_500)
+        assert not same("[" * 2_500 + "1" + "]" * 2_500, "[" * 2_500 + "2" + "]" * 2_500)
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 @pytest.mark.rules("D5")

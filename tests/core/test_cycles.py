@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Sequence
+from typing import get_args
 
 import pytest
 from hypothesis import example, given
@@ -37,7 +38,7 @@ def reminder_of(letters: str, **settings: object) -> Reminder:
 @pytest.mark.rules("X1")
 def test_every_step_has_a_rule() -> None:
     """The table of a row is complete."""
-    assert set(STEPS) == set(Step)
+    assert set(STEPS) == set(get_args(Step))
 
 
 @pytest.mark.rules("X1")
@@ -209,7 +210,8 @@ def test_a_chain_holds_no_more_than_the_longest_cycle(longest: int) -> None:
     of_arguments = [text for text in texts if text.startswith('{"argum')]
     assert of_arguments
     assert all("000009999" in text for text in of_arguments if len(text) > 10)
-    assert len([text for text in of_arguments if len(text) == 10]) == longest - 1
+    quotable = [text for text in of_arguments if len(text) == 10]  # a first call is in no cycle yet, a second one is
+    assert len(quotable) == (longest - 1) // 2
     assert not [text for text in texts if "rrr" in text]
     chain.reset()
     assert not [held for held in holds() if isinstance(held, str) and held.startswith('{"argum')]

@@ -11,27 +11,31 @@ import dataclasses
 import json
 import math
 from collections import UserList
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from enum import Enum
 from itertools import chain
-from typing import Final, ParamSpec, cast
+from typing import Final, cast
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from repeatguard_core._numbers import TOO_MANY_ZEROS, Verbatim, decode_number, spell, spell_literal
+from repeatguard_core._texts import JSON_SPACE, means_nothing, not_json, on_a_deep_stack
 
-__all__ = ["canonical_arguments", "without"]
+__all__ = [
+    "JSON_SPACE",
+    "NO_ARGUMENTS",
+    "canonical_arguments",
+    "means_nothing",
+    "not_json",
+    "on_a_deep_stack",
+    "without",
+]
 
-_Arguments = ParamSpec("_Arguments")
-
-_NO_ARGUMENTS: Final = "{}"
+NO_ARGUMENTS: Final = "{}"
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
-
-_JSON_SPACE: Final = " \t\n\r"
 
 #: A value that is written in more pieces than this shares parts with itself, over and over.
 _MAX_PIECES: Final = 1_000_000
@@ -60,9 +64,9 @@ def canonical_arguments(arguments: object) -> str:
     Fulfils D2, D3, D4 and D5.
     """
     if issubclass(type(arguments), str):  # isinstance would run the value's own code
-        return _canonical_text(str.strip(cast("str", arguments), _JSON_SPACE))
+        return _canonical_text(str.strip(cast("str", arguments), JSON_SPACE))
     if arguments is None:
-        return _NO_ARGUMENTS
+        return NO_ARGUMENTS
     try:
         return _write(arguments)
     except Exception:  # noqa: BLE001 - a value's own code runs in here, and D5 says never raise
@@ -88,7 +92,7 @@ def without(names: AbstractSet[str], arguments: object, canonical: str) -> str:
     try:
         if isinstance(arguments, Mapping):
             return canonical_arguments({key: arguments[key] for key in arguments if _key_text(key) not in names})
-        return _on_a_deep_stack(_canonical_without, names, canonical)
+        return on_a_deep_stack(_canonical_without, names, canonical)
     except Exception:  # noqa: BLE001 - as above
         return canonical
 
@@ -99,22 +103,12 @@ def _canonical_without(names: AbstractSet[str], canonical: str) -> str:
 
 
 def _canonical_text(text: str) -> str:
-    if text == "null" or not text.strip():
-        return _NO_ARGUMENTS
+    if means_nothing(text):
+        return NO_ARGUMENTS
     try:
-        return _on_a_deep_stack(_canonical_json, text)
+        return on_a_deep_stack(_canonical_json, text)
     except RecursionError:
         return text
-
-
-def _on_a_deep_stack(function: Callable[_Arguments, str], *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> str:
-    """Call a function that parses; how deep it may get must not depend on who calls."""
-    try:
-        return function(*args, **kwargs)
-    except RecursionError:
-        # A thread's own stack is always the same.
-        with ThreadPoolExecutor(max_workers=1) as thread:
-            return thread.submit(function, *args, **kwargs).result()
 
 
 def _canonical_json(text: str) -> str:
@@ -122,27 +116,13 @@ def _canonical_json(text: str) -> str:
         if TOO_MANY_ZEROS not in text:
             return _ENCODER.encode(json.loads(text, parse_float=decode_number))
     except json.JSONDecodeError:
-        return _not_json(text)
+        return not_json(text)
     except ValueError:
         pass
     try:
         return _write(json.loads(text, parse_float=spell_literal, parse_int=spell_literal))
     except ValueError:
-        return _not_json(text)
-
-
-def _not_json(text: str) -> str:
-    """Trim text that is not JSON; what only trimming would turn into JSON keeps its white space (D4)."""
-    trimmed = text.strip()
-    return text if trimmed != text and _is_json(trimmed) else trimmed
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
+        return not_json(text)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

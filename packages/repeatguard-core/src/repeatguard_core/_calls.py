@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from repeatguard_core._arguments import canonical_arguments, without
-from repeatguard_core._digests import digest_of
+from repeatguard_core._arguments import NO_ARGUMENTS, canonical_arguments, without
+from repeatguard_core._digests import digest_of, digest_of_call
 from repeatguard_core._reminder import UNKNOWN_CALL, QuotedCall
 
 if TYPE_CHECKING:
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from repeatguard_core._rules import ToolRules
 
 __all__ = ["ComparedCall", "NotedCall", "PastCall", "ToolCall"]
-
-_NO_ARGUMENTS: Final = canonical_arguments(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,60 +32,84 @@ class ToolCall:
     result: object = None
 
 
+class _Arguments:
+    """What a call is about, worked out as far as somebody has asked."""
+
+    __slots__ = ("_canonical", "_compared", "_digest", "_ignored", "text", "tool_name")
+
+    def __init__(self, call: ToolCall, ignored: frozenset[str]) -> None:
+        self.tool_name = call.name
+        self._ignored = ignored
+        self._digest: str | None = None
+        self._canonical: str | None = None
+        self._compared: str | None = None
+        if type(call.arguments) is str:
+            self.text = call.arguments  # text never changes, so work on it can wait
+        else:
+            self.text = self._canonical = canonical_arguments(call.arguments)
+            self._compared = without(ignored, call.arguments, self._canonical)
+
+    @property
+    def canonical(self) -> str:
+        if self._canonical is None:
+            self._canonical = canonical_arguments(self.text)
+        return self._canonical
+
+    @property
+    def digest(self) -> str:
+        if self._digest is None:
+            if self._compared is None:
+                self._compared = without(self._ignored, self.text, self.canonical) if self._ignored else self.text
+            self._digest = digest_of_call(self.tool_name, self._compared)
+        return self._digest
+
+    def quoted(self, chars: int | None = None) -> QuotedCall:
+        return QuotedCall(self.tool_name, self.canonical[:chars], len(self.canonical))
+
+
 class ComparedCall:
     """A call as the chain compares it, with all of its arguments.
 
     Args:
         call: The call.
         rules: What the configuration says about its tool.
+
+    Attributes:
+        rules: What the configuration says about its tool.
+        result: The digest of what came of it; None where that is not known, or is not compared.
     """
 
+    __slots__ = ("_arguments", "result", "rules")
+
     def __init__(self, call: ToolCall, rules: ToolRules) -> None:
-        self.name = call.name
         self.rules = rules
-        # Text never changes, so its canonical form can wait until a comparison needs it.
-        self.text = call.arguments if type(call.arguments) is str else None
-        if self.text is None:
-            self.canonical = canonical_arguments(call.arguments)
-            self.compared = without(rules.ignored_arguments, call.arguments, self.canonical)
+        self._arguments = _Arguments(call, rules.ignored_arguments)
         is_compared = rules.on_changed_result != "count" and call.result is not None
         self.result = _digest_of_result(call.result) if is_compared else None
 
-    @cached_property
-    def canonical(self) -> str:
-        """The arguments, which a reminder quotes."""
-        return canonical_arguments(self.text)
-
-    @cached_property
-    def compared(self) -> str:
-        """The arguments without those that are left out of the comparison."""
-        return without(self.rules.ignored_arguments, self.text, self.canonical)
-
-    @cached_property
+    @property
     def digest(self) -> str:
         """Tells the call from any that is not identical."""
-        return digest_of(f"{len(self.name)} {self.name}{self.compared}")
+        return self._arguments.digest
 
     @property
     def begins_anew_with_another_result(self) -> bool:
         """Whether it begins a new chain if its result is not that of the identical call before it."""
         policy = self.rules.on_changed_result
-        return policy == "reset" or (policy == "defer" and self.compared == _NO_ARGUMENTS)
+        if policy == "defer":
+            return self.digest == digest_of_call(self._arguments.tool_name, NO_ARGUMENTS)
+        return policy == "reset"
 
     def learn_from(self, earlier: PastCall) -> None:
         """Spare working out what is known already, if an earlier call is spelled the same."""
-        if not isinstance(earlier, ComparedCall) or self.text is None or self.name != earlier.name:
-            return
-        if self.text == earlier.text:
-            vars(self).update({name: known for name, known in vars(earlier).items() if name in _WORKED_OUT})
+        if isinstance(earlier, ComparedCall):
+            mine, known = self._arguments, earlier._arguments  # noqa: SLF001 - it is one of ours
+            if mine.text == known.text and mine.tool_name == known.tool_name:
+                self._arguments = known
 
     def is_identical_to(self, other: PastCall) -> bool:
         """Tell whether another call is of the same tool with the same arguments."""
-        if isinstance(other, NotedCall):
-            return self.digest == other.digest
-        if self.name != other.name:
-            return False
-        return (self.text is not None and self.text == other.text) or self.compared == other.compared
+        return self.digest == other.digest
 
     def has_another_result_than(self, other: PastCall) -> bool:
         """Tell whether the results of both are known and differ."""
@@ -102,24 +123,19 @@ class ComparedCall:
     @property
     def quoted(self) -> QuotedCall:
         """What a reminder can say about it."""
-        return QuotedCall(self.name, self.canonical, len(self.canonical))
+        return self._arguments.quoted()
 
-    def noted(self, chars: int) -> NotedCall:
+    def noted(self, chars: int | None) -> NotedCall:
         """Keep no more than later calls are compared with and a reminder may quote.
 
         Args:
-            chars: How many characters of the arguments a reminder may quote.
+            chars: How many characters of the arguments a reminder may quote; None if none will quote any.
         """
-        quoted = QuotedCall(self.name, self.canonical[:chars], len(self.canonical))
-        return NotedCall(self.digest, self.result, self.ladder, quoted)
+        quoted = UNKNOWN_CALL if chars is None else self._arguments.quoted(chars)
+        return NotedCall(self.digest, self.result, self.rules.ladder, quoted)
 
 
-#: What a call works out from its text.
-_WORKED_OUT: Final = frozenset({"canonical", "compared", "digest"})
-
-
-@dataclass(frozen=True, slots=True)
-class NotedCall:
+class NotedCall(NamedTuple):
     """A call of which no more is kept than it takes to compare later ones with it and to name it.
 
     Attributes:

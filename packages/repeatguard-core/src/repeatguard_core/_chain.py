@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 
 from repeatguard_core._calls import ComparedCall, PastCall, ToolCall
 from repeatguard_core._checkpoint import read_checkpoint, write_checkpoint
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._cycles import TABLE, Depth, Event, Repetition, State, completed, event_of
+from repeatguard_core._ladder import Ladder
 from repeatguard_core._reminder import Due, Reminder, compose
 from repeatguard_core._rules import RuleBook
 
@@ -43,6 +43,13 @@ class RepeatChain:
         self._untracked = untracked
         self._state = self._empty()
 
+    def __copy__(self) -> RepeatChain:
+        """Make a chain that stands where this one does; each then goes its own way."""
+        chain = object.__new__(RepeatChain)
+        chain._config, chain._book, chain._untracked = self._config, self._book, self._untracked
+        chain._state = self._state
+        return chain
+
     def observe(self, calls: Iterable[ToolCall]) -> Reminder | None:
         """Take in the calls of one response of the model.
 
@@ -58,10 +65,10 @@ class RepeatChain:
         Raises:
             Exception: Whatever ``untracked`` raises; the chain is then as it was before.
         """
-        batch = [(self.tracks(call.name), self._compared(call)) for call in calls]
+        batch = [self._compared(call) if self.tracks(call.name) else None for call in calls]
         due: Reminder | None = None
-        for is_tracked, call in batch:
-            repetition = self._take_in(call) if is_tracked else self._apply(Event.UNTRACKED, call)
+        for call in batch:
+            repetition = self._apply("untracked") if call is None else self._take_in(call)
             reminder = None if repetition is None else self._reminder(repetition)
             if reminder is not None and (reminder.stops or due is None or not due.stops):
                 due = reminder
@@ -101,7 +108,7 @@ class RepeatChain:
         calls = depth.calls
         if noted is not None:
             calls, in_sight = depth.calls[:since], depth.calls[since:]
-            start = replace(noted, calls=tuple(_in_words(noted.calls, in_sight, start.quotable)))
+            start = noted._replace(calls=tuple(_in_words(noted.calls, in_sight, start.quotable)))
         self._state = start
         for each in reversed(calls):
             self._take_in(each)
@@ -148,7 +155,7 @@ class RepeatChain:
         That is a user's message, a steer, a follow-up, or a message that another extension put
         in. The adapter's own reminders are none, and neither is a replay or a compaction.
         """
-        self._apply(Event.NEW_MATERIAL)
+        self._apply("new material")
 
     def _empty(self) -> State:
         return State.empty(self._config.max_cycle_length, self._config.arguments_preview_chars)
@@ -158,11 +165,12 @@ class RepeatChain:
 
     def _take_in(self, call: ComparedCall) -> Repetition | None:
         """Take in a tracked call, and tell whether a cycle has come once more."""
-        for latest in self._state.calls[:1]:
-            call.learn_from(latest)
-        return self._apply(event_of(call, self._state.calls), call)
+        earlier = self._state.calls
+        if earlier:
+            call.learn_from(earlier[0])
+        return self._apply(event_of(call, earlier), call)
 
-    def _apply(self, event: Event, *call: ComparedCall) -> Repetition | None:
+    def _apply(self, event: Event, call: ComparedCall | None = None) -> Repetition | None:
         """Follow the table's row for an event."""
         before = self._state
         self._state = TABLE[event](before, call)
@@ -170,8 +178,7 @@ class RepeatChain:
 
     def _reminder(self, repetition: Repetition) -> Reminder | None:
         """Give what is due at a repetition: by a tool's own settings, if all calls of the cycle go by them."""
-        ladders = {call.ladder for call in repetition.calls} - {None}
-        ladder = (ladders.pop() if len(ladders) == 1 else None) or self._book.general.ladder
+        ladder = _ladder_for(repetition.calls) or self._book.general.ladder
         stops = ladder.stops_at(repetition.level)
         threshold = ladder.stop_after if stops else ladder.threshold_at(repetition.level)
         if threshold is None:
@@ -189,10 +196,18 @@ class RepeatChain:
         )
 
 
+def _ladder_for(calls: Sequence[PastCall]) -> Ladder | None:
+    """Give what happens at which count, if it is known of some of the calls and is the same for these."""
+    if len(calls) == 1:
+        return calls[0].ladder
+    ladders = {call.ladder for call in calls} - {None}
+    return ladders.pop() if len(ladders) == 1 else None
+
+
 def _in_words(noted: Sequence[PastCall], in_sight: Sequence[ComparedCall], chars: int) -> Iterator[PastCall]:
     """Find the words again that a checkpoint has left out."""
     for known, seen in zip_longest(noted, in_sight[: len(noted)]):
         if seen is not None and seen.digest == known.digest:
-            yield replace(seen.noted(chars), result=known.result)
+            yield seen.noted(chars)._replace(result=known.result)
         else:
             yield known

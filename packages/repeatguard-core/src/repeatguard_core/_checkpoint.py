@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from repeatguard_core._calls import NotedCall
@@ -57,8 +56,7 @@ def read_checkpoint(text: str, empty: State, comparison: str) -> State | None:
         return None
     noted = [] if match["calls"] == "none" else [call.partition(".") for call in match["calls"].split(",")]
     calls = [NotedCall(digest, result or None) for digest, _, result in noted]
-    return replace(
-        empty,
+    return empty._replace(
         rows=(*rows[: empty.longest], *empty.rows[len(rows) :]),
         calls=tuple(calls[: empty.longest]),
         age=min(int(match["age"]), len(calls), empty.longest),

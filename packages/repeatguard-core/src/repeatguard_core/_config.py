@@ -139,7 +139,7 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
             True if a pattern of ``include`` covers it, or there is none, and no pattern of
             ``exclude`` does.
         """
-        if any(matches(pattern, tool_name) for pattern in self.exclude):
+        if self.exclude and any(matches(pattern, tool_name) for pattern in self.exclude):
             return False
         return not self.include or any(matches(pattern, tool_name) for pattern in self.include)
 

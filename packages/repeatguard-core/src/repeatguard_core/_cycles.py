@@ -8,10 +8,8 @@ file, a clock, a threshold or a word of what the model reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
-from functools import reduce
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from repeatguard_core._calls import ComparedCall, PastCall
 from repeatguard_core._rules import PATIENCE
@@ -19,8 +17,7 @@ from repeatguard_core._rules import PATIENCE
 __all__ = ["STEPS", "TABLE", "Depth", "Event", "Repetition", "Row", "State", "Step", "completed", "event_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """What is known of one length.
 
     Attributes:
@@ -35,24 +32,23 @@ class Row:
     level: int = 1
 
 
-class Step(Enum):
-    """What a call is to a row, seen against the call that the row compares it with."""
-
-    SAME = "identical, and its result is not known to be another"
-    OTHER_RESULT = "identical, with another result"
-    DIFFERENT = "not identical, or the chain has no call to compare it with"
-
+#: What a call is to a row, seen against the call that the row compares it with: identical, and its
+#: result is not known to be another; identical, with another result; or not identical, or the chain
+#: has no call to compare it with.
+Step: TypeAlias = Literal["same", "other result", "different"]
 
 #: For each step, how many calls are identical, and how many alike.
 STEPS: Final[dict[Step, Callable[[Row], tuple[int, int]]]] = {
-    Step.SAME: lambda row: (row.identical + 1, row.alike + 1),  # D1, X1
-    Step.OTHER_RESULT: lambda row: (row.identical + 1, 0),  # X2
-    Step.DIFFERENT: lambda _: (0, 0),  # D1, D10, X1
+    "same": lambda row: (row.identical + 1, row.alike + 1),  # D1, X1
+    "other result": lambda row: (row.identical + 1, 0),  # X2
+    "different": lambda _: (0, 0),  # D1, D10, X1
 }
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+_NO_ROW: Final = Row()
+
+
+class State(NamedTuple):
     """All that a chain is.
 
     Attributes:
@@ -72,37 +68,39 @@ class State:
     @classmethod
     def empty(cls, longest: int, quotable: int) -> State:
         """Make the state of a chain that has seen nothing."""
-        return cls(longest, quotable, (Row(),) * longest)
+        return cls(longest, quotable, (_NO_ROW,) * longest)
 
     def with_call(self, call: ComparedCall) -> State:
         """Give the state behind one more call of the chain."""
-        chain = self.calls[: self.age]
-        rows = [
-            _row_with(row, length, _step(call, chain[length - 1] if length <= self.age else None))
-            for length, row in enumerate(self.rows, 1)
-        ]
-        latest = self.calls[:1]
-        if self.longest > 1:  # of all but the newest no more is kept than has to be
-            latest = tuple(each.noted(self.quotable) if isinstance(each, ComparedCall) else each for each in latest)
-        calls = (call, *latest, *self.calls[1:])[: self.longest]
-        return replace(self, rows=tuple(rows), calls=calls, age=min(self.age + 1, self.longest))
+        longest, quotable, rows, calls, age = self
+        chain = calls[:age]
+        if call.digest in [each.digest for each in chain]:
+            known = [_row_with(rows[i], i + 1, _step(call, other)) for i, other in enumerate(chain)]
+            rows = (*known, *(_NO_ROW,) * (longest - age))
+        else:
+            rows = (_NO_ROW,) * longest
+        kept = self._noted_calls() if longest > 1 else ()
+        return State(longest, quotable, rows, (call, *kept)[:longest], min(age + 1, longest))
+
+    def _noted_calls(self) -> Sequence[PastCall]:
+        """Give the calls with no more than has to be kept of them."""
+        if not self.calls or not isinstance(newest := self.calls[0], ComparedCall):
+            return self.calls
+        # Only a cycle is quoted, and each of its calls has come before.
+        is_quotable = self.rows != (_NO_ROW,) * self.longest
+        return newest.noted(self.quotable if is_quotable else None), *self.calls[1:]
 
 
-class Event(Enum):
-    """What can happen to a conversation."""
-
-    UNTRACKED = "a call that is not tracked"
-    CALL = "a tracked call"
-    NEWS = "a tracked call with another result than last time, where that begins a new chain"
-    NEW_MATERIAL = "something new came into the conversation"
-
+#: What can happen to a conversation: a call that is not tracked; a tracked call; one with another
+#: result than last time, where that begins a new chain; or something new came into it.
+Event: TypeAlias = Literal["untracked", "call", "news", "new material"]
 
 #: For each event the state after it, from the state before it and the call, if it is one.
-TABLE: Final[dict[Event, Callable[[State, Sequence[ComparedCall]], State]]] = {
-    Event.UNTRACKED: lambda state, _: state,  # D6
-    Event.CALL: lambda state, calls: reduce(State.with_call, calls, state),  # D1, D9, X1
-    Event.NEWS: lambda state, calls: reduce(State.with_call, calls, replace(state, age=0)),  # X2
-    Event.NEW_MATERIAL: lambda state, _: State.empty(state.longest, state.quotable),  # D11
+TABLE: Final[dict[Event, Callable[[State, Any], State]]] = {
+    "untracked": lambda state, _: state,  # D6
+    "call": State.with_call,  # D1, D9, X1
+    "news": lambda state, call: state._replace(age=0).with_call(call),  # X2
+    "new material": lambda state, _: State.empty(state.longest, state.quotable),  # D11
 }
 
 
@@ -117,21 +115,21 @@ def event_of(call: ComparedCall, earlier: Sequence[PastCall]) -> Event:
     if call.begins_anew_with_another_result:
         last_time = next((each for each in earlier if call.is_identical_to(each)), None)
         if last_time is not None and call.has_another_result_than(last_time):
-            return Event.NEWS
-    return Event.CALL
+            return "news"
+    return "call"
 
 
-def _step(call: ComparedCall, other: PastCall | None) -> Step:
-    if other is None or not call.is_identical_to(other):
-        return Step.DIFFERENT
+def _step(call: ComparedCall, other: PastCall) -> Step:
+    if not call.is_identical_to(other):
+        return "different"
     is_deferred = call.rules.on_changed_result == "defer"
-    return Step.OTHER_RESULT if is_deferred and call.has_another_result_than(other) else Step.SAME
+    return "other result" if is_deferred and call.has_another_result_than(other) else "same"
 
 
 def _row_with(row: Row, length: int, step: Step) -> Row:
     identical, alike = STEPS[step](row)
     if not identical:
-        return Row()
+        return _NO_ROW
     level = row.level
     if alike % length == 0:
         level = max(level, alike // length + 1)
@@ -162,11 +160,11 @@ def completed(before: State, after: State) -> Repetition | None:
         before: The state before a call.
         after: The state after it.
     """
-    for length, (row, row_before) in enumerate(zip(after.rows, before.rows, strict=True), 1):
+    for length, row in enumerate(after.rows, 1):
         if row.identical >= length:
-            rises = row.level > row_before.level
-            calls = tuple(reversed(after.calls[:length]))
-            return Repetition(calls, row.identical // length + 1, row.level) if rises else None
+            if row.level == before.rows[length - 1].level:
+                return None
+            return Repetition(after.calls[length - 1 :: -1], row.identical // length + 1, row.level)
     return None
 
 
@@ -202,7 +200,7 @@ class Depth:
             self._settled += 1
 
     def _settle(self, call: ComparedCall, earlier: Sequence[ComparedCall]) -> None:
-        if event_of(call, earlier) is Event.NEWS:
+        if event_of(call, earlier) == "news":
             self._open.clear()
         for length in sorted(self._open):
             if not call.is_identical_to(earlier[length - 1]):

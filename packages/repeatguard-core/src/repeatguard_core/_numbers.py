@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-__all__ = ["TOO_MANY_ZEROS", "Verbatim", "decode_number", "spell", "spell_literal"]
+__all__ = ["TOO_MANY_ZEROS", "Verbatim", "decode_number", "number_of", "spell", "spell_literal"]
 
 #: A whole number with more zeros at its end is written with an exponent, so that no short
 #: literal makes a long text. The C code cannot do that, hence the search for so many zeros.
@@ -26,6 +26,18 @@ def decode_number(literal: str) -> int | float:
         return number
     spelling = spell_literal(literal)
     return number if repr(number) == spelling else int(spelling)
+
+
+def number_of(literal: str) -> int | float | bytes:
+    """Give one value for all spellings of a JSON number, or raise ValueError.
+
+    It is the spelling as bytes, which JSON has nothing of, where Python has no number that it would do
+    to compare with.
+    """
+    try:
+        return decode_number(literal)
+    except ValueError:
+        return spell_literal(literal).encode()
 
 
 def spell_literal(literal: str) -> Verbatim:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from repeatguard_core._lines import cut, on_one_line, tool_on_one_line
 from repeatguard_core._templates import Wording
@@ -69,8 +69,7 @@ class Reminder:
     stops: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class QuotedCall:
+class QuotedCall(NamedTuple):
     """What a reminder can say about a call.
 
     Attributes:

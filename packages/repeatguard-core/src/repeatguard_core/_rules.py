@@ -81,6 +81,7 @@ class RuleBook:
         policies = {self.general.on_changed_result, *(rules.on_changed_result for _, rules in self._entries)}
         top = None if None in tops else max(top for top in tops if top is not None)
         self.enough = None if top is None else top + PATIENCE * ("defer" in policies)
+        self._is_the_same_for_all = not config.tools and not config.ignore_arguments
         self.wording = Wording(config.first_reminder, config.later_reminder)
 
     @property
@@ -97,6 +98,8 @@ class RuleBook:
         Args:
             tool_name: The name as the model wrote it.
         """
+        if self._is_the_same_for_all:
+            return self.general
         rules = next((rules for entry, rules in self._entries if matches(entry.match, tool_name)), self.general)
         ignored = [names for pattern, names in self._config.ignore_arguments.items() if matches(pattern, tool_name)]
         return replace(rules, ignored_arguments=rules.ignored_arguments.union(*ignored)) if ignored else rules
