@@ -17,9 +17,9 @@ from autogen_core.models import (
 )
 from repeatguard_core import Reminder
 
-from repeatguard_autogen._context import is_taken_care_of
 from repeatguard_autogen._errors import RepeatLoopError
 from repeatguard_autogen._guard import Guard, GuardedConfig, as_message
+from repeatguard_autogen._requests import is_taken_care_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from autogen_core import Component
@@ -18,16 +16,14 @@ from repeatguard_core import Reminder
 from repeatguard_autogen._conversation import Conversation
 from repeatguard_autogen._errors import RepeatLoopError
 from repeatguard_autogen._guard import Guard, GuardedConfig, as_message
+from repeatguard_autogen._requests import take_care_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from repeatguard_autogen._termination import RepeatTermination
 
-__all__ = ["GuardedContext", "is_taken_care_of"]
-
-#: The last message of the request that a guarded context has put together last, in this task, and whose it is.
-_LAST_OF_REQUEST: ContextVar[tuple[Guard, weakref.ref[Any]] | None] = ContextVar("_LAST_OF_REQUEST", default=None)
+__all__ = ["GuardedContext"]
 
 
 class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
@@ -170,7 +166,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
             raise RepeatLoopError(stop)
         messages = await self._inner.get_messages()
         with self._guard.support.failing_open("a mark"):
-            _LAST_OF_REQUEST.set((self._guard, weakref.ref(messages[-1])) if messages else None)
+            take_care_of(messages, self._guard)
         return messages
 
     async def clear(self) -> None:
@@ -249,17 +245,3 @@ def _before(message: LLMMessage, conversation: Conversation) -> Reminder | None:
     # A response answers a request that has been sent: what was not in that one must not be put before it now.
     is_response = isinstance(message, AssistantMessage) and message.source == caller
     return None if is_response else reminder
-
-
-def is_taken_care_of(messages: Sequence[LLMMessage], guard: Guard) -> bool:
-    """Tell whether a request was put together by a context of a guard's.
-
-    Args:
-        messages: The request.
-        guard: The guard.
-
-    Returns:
-        True if it ends with the message that such a context has given last, in this task.
-    """
-    by, last = _LAST_OF_REQUEST.get() or (None, None)
-    return by is guard and last is not None and bool(messages) and messages[-1] is last()
