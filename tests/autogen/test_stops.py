@@ -156,7 +156,7 @@ async def test_what_a_context_has_lost_is_not_put_back() -> None:
     assert reminder is not None
     context: Any = ending_guard().context()
     context.put_back(reminder)
-    assert context.take_stop(None) is None
+    assert context.take_stop(set()) is None
     assert await context.get_messages() == []
 
 
@@ -345,7 +345,7 @@ async def test_two_agents_at_once() -> None:
     assert result.stop_reason == WHY
     check(condition.last_stop)
     for member in members:
-        assert member.model_context.take_stop(None) is None
+        assert member.model_context.take_stop(set()) is None
 
 
 async def test_an_end_in_an_inner_team() -> None:
@@ -385,7 +385,7 @@ async def test_an_end_of_an_agent_that_is_a_tool() -> None:
 
 
 async def test_a_humans_words_come_before_the_end() -> None:
-    """Where a proxy spoke last, its words are new material, and the agent hears them."""
+    """Where a proxy spoke, its words are new material, and the agent is to hear them; if it does not, it ends."""
     guard, client = ending_guard(), repeating(3)
     condition = guard.termination()
     worker = agent_with(client)
@@ -394,7 +394,9 @@ async def test_a_humans_words_come_before_the_end() -> None:
     for task in ("go", None, None):
         await worker.run(task=task)
     assert await condition([TextMessage(content="hm", source="ann")]) is None
-    assert await condition([TextMessage(content="hm", source="worker")]) is not None
+    assert await condition([TextMessage(content="hm", source="worker")]) is None
+    with pytest.raises(RepeatLoopError):
+        await worker.run()
 
 
 # --- teams without the condition -------------------------------------------------------------

@@ -53,6 +53,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         self._handoffs: frozenset[str] | None = None
         self._conditions: frozenset[RepeatTermination] = frozenset()
         self._conversation: Conversation | None = None
+        self._expects_material = False
         self._announced_stop: Reminder | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -105,19 +106,20 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         """Whether a condition of the agent's team asks this context when the team is to end."""
         return bool(self._conditions)
 
-    def take_stop(self, last_speaker: str | None) -> Reminder | None:
+    def take_stop(self, speakers: AbstractSet[str]) -> Reminder | None:
         """Say whether the team is to end, because the agent has made the same calls too often.
 
         Args:
-            last_speaker: Who spoke last in the team; None if nobody has.
+            speakers: Who has spoken in the team since the last time.
 
         Returns:
-            What it is about, once; None if the team is to go on, or if there is new material.
+            What it is about, once; None if the team is to go on, or if the agent has new material
+            to read first, which it is given at its next turn.
         """
-        conversation = self._conversation
-        if conversation is None or (last_speaker is not None and last_speaker not in self._peers):
+        self._expects_material |= not speakers <= self._peers
+        if self._conversation is None or self._expects_material:
             return None
-        stop = conversation.take_stop()
+        stop = self._conversation.take_stop()
         if stop is not None:
             self._announce(stop)
         return stop
@@ -126,9 +128,11 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         """Have a stop due again that `get_messages` has raised, for the team's condition to find.
 
         Args:
-            stop: What was raised.
+            stop: What was raised. It is dropped where a condition has told the team of an end
+                already: that one goes on until another condition agrees, and asks no more.
         """
-        if self._conversation is not None:
+        is_told = any(condition.terminated for condition in self._conditions)
+        if self._conversation is not None and not is_told:
             self._conversation.put_back(stop)
 
     async def add_message(self, message: LLMMessage) -> None:
@@ -199,6 +203,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         """
         conversation = self._conversation or await self._derived()
         self._conversation = None  # in case of a fault it is made anew, next time
+        self._expects_material = False
         due = conversation.take_due() if message is None else _before(message, conversation)
         if due is not None and not due.stops:
             await self._inner.add_message(as_message(due))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
@@ -21,10 +21,12 @@ __all__ = [
     "calling_runtime",
     "conditions_of",
     "handoffs_of",
+    "heard_from",
     "inside",
     "is_request_to_speak",
     "model_context_of",
-    "names_in",
+    "names_of",
+    "proxies_of",
     "replace_model_context",
     "turn_of",
 ]
@@ -78,11 +80,27 @@ def inside(holder: object) -> Iterator[object]:
                 yield each
 
 
-def names_in(team: Team) -> frozenset[str]:
-    """Give the names that are heard in a team: its members' and its manager's."""
-    members = [member.name for member in inside(team) if isinstance(member, ChatAgent | Team)]
-    manager = getattr(team, "_group_chat_manager_name", None)
-    return frozenset([*members, manager] if isinstance(manager, str) else members)
+def heard_from(holder: object) -> Iterator[ChatAgent | Team]:
+    """List an agent or a team, and those inside that speak for it, however deep; those that are tools do not."""
+    seen: list[object] = []
+    pending = [holder]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, ChatAgent | Team) and not any(each is other for other in seen):
+            seen.append(each)
+            yield each
+            pending.extend(inside(each))
+
+
+def names_of(speakers: Iterable[ChatAgent | Team]) -> frozenset[str]:
+    """Give the names that agents and teams are heard under, the teams' managers' included."""
+    names = [getattr(each, name, None) for each in speakers for name in ("name", "_group_chat_manager_name")]
+    return frozenset(name for name in names if isinstance(name, str))
+
+
+def proxies_of(speakers: Iterable[ChatAgent | Team]) -> frozenset[str]:
+    """Give the names of those that speak for a human."""
+    return frozenset(each.name for each in speakers if isinstance(each, UserProxyAgent))
 
 
 def conditions_of(team: object) -> Iterator[TerminationCondition]:
@@ -138,14 +156,13 @@ async def turn_of(runtime: AgentRuntime, request: MessageContext) -> Turn:
         AgentId(request.topic_id.type, request.topic_id.source)
     )
     manager: Any = await runtime.try_get_underlying_agent_instance(request.sender)
-    names = frozenset([manager._name, *manager._participant_names])  # noqa: SLF001 - see PRIVATE_NAMES
-    proxies: set[str] = set()
-    for name, topic_type in manager._participant_name_to_topic_type.items():  # noqa: SLF001 - see PRIVATE_NAMES
+    heard: list[ChatAgent | Team] = []
+    for topic_type in manager._participant_name_to_topic_type.values():  # noqa: SLF001 - see PRIVATE_NAMES
         container: Any = await runtime.try_get_underlying_agent_instance(AgentId(topic_type, request.topic_id.source))
-        if isinstance(container._agent, UserProxyAgent):  # noqa: SLF001 - see PRIVATE_NAMES
-            proxies.add(name)
+        heard += heard_from(container._agent)  # noqa: SLF001 - see PRIVATE_NAMES
+    names = names_of(heard) | {manager._name, *manager._participant_names}  # noqa: SLF001 - see PRIVATE_NAMES
     speaker = member._agent  # noqa: SLF001 - see PRIVATE_NAMES
-    return Turn(speaker, names, frozenset(proxies), tuple(conditions_of(manager)))
+    return Turn(speaker, names, proxies_of(heard), tuple(conditions_of(manager)))
 
 
 def calling_runtime() -> SingleThreadedAgentRuntime | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -89,9 +90,11 @@ class RepeatTermination(TerminationCondition, Component[RepeatTerminationConfig]
             raise TerminatedException(msg)
         self.last_stop = None
         with self._support.failing_open("the end of a team"):
-            last_speaker = messages[-1].source if messages else None
+            # What an agent has said to itself, or to a tool, comes before an event of its own.
+            heard = takewhile(lambda message: isinstance(message, BaseChatMessage), reversed(messages))
+            speakers = {message.source for message in heard}
             # All of them, since what is not taken now would end the next run.
-            stops = [context.take_stop(last_speaker) for context in list(self._contexts)]
+            stops = [context.take_stop(speakers) for context in list(self._contexts)]
             self.last_stop = next((RepeatLoopError(stop) for stop in stops if stop is not None), None)
         if self.last_stop is None:
             return None

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import ChatAgent, Team, TerminationCondition
 from autogen_core.model_context import ChatCompletionContext
 
@@ -15,9 +14,11 @@ from repeatguard_autogen._guard import Guard
 from repeatguard_autogen._private import (
     conditions_of,
     handoffs_of,
+    heard_from,
     inside,
     model_context_of,
-    names_in,
+    names_of,
+    proxies_of,
     replace_model_context,
 )
 from repeatguard_autogen._termination import RepeatTermination
@@ -59,9 +60,11 @@ class Surroundings:
 
     def inside_team(self, team: Team) -> Surroundings:
         """Give what surrounds the members of a team."""
-        proxies = {member.name for member in inside(team) if isinstance(member, UserProxyAgent)}
+        heard = list(heard_from(team))
         return Surroundings(
-            self.agents | names_in(team), self.humans | proxies, repeat_terminations(conditions_of(team))
+            self.agents | names_of(heard),
+            self.humans | proxies_of(heard),
+            repeat_terminations(conditions_of(team)),
         )
 
 
