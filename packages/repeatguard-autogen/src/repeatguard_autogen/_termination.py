@@ -36,9 +36,9 @@ class RepeatTermination(TerminationCondition, Component[RepeatTerminationConfig]
     asks the agents' guarded contexts, which know.
 
     Attributes:
-        last_stop: Why it has ended the team's latest run, with tool, count and arguments; None if
-            that run has not ended for it. AutoGen resets a condition at the end of a run, and this
-            stays until the team goes on.
+        last_stop: Why it has ended the team's latest run, or would have, had another condition
+            agreed; with tool, count and arguments. None if it has not. AutoGen resets a condition
+            at the end of a run, and this stays until the team goes on.
 
     Fulfils D11, D12, S2, S3 and X5.
     """
