@@ -439,6 +439,19 @@ async def test_an_agent_that_has_left_its_team() -> None:
         assert await condition([]) is None
 
 
+async def test_an_end_of_an_agent_that_has_left_its_team() -> None:
+    """It is not the old team's, and the new one's condition knows of it."""
+    guard = ending_guard()
+    old, new = guard.termination(), guard.termination()
+    agent = agent_with(repeating(3))
+    guard.attach(RoundRobinGroupChat([agent], termination_condition=old))
+    guard.attach(RoundRobinGroupChat([agent], termination_condition=new))
+    for task in ("go", None, None):
+        await agent.run(task=task)
+    assert await old([]) is None
+    assert await new([]) is not None
+
+
 # --- the condition itself --------------------------------------------------------------------
 
 
@@ -496,19 +509,22 @@ async def run_in(context: Any, times: int) -> None:
 async def test_a_fault_in_the_condition_ends_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is logged, and the team goes on."""
-    guard, client = ending_guard(), repeating(4)
+    """It is logged, and the team goes on, also one that has ended before."""
+    guard, client = ending_guard(), repeating(9)
     agent = agent_with(client)
-    team = RoundRobinGroupChat([agent], termination_condition=guard.termination(), max_turns=3)
+    condition = guard.termination()
+    team = RoundRobinGroupChat([agent], termination_condition=condition, max_turns=3)
     guard.attach(team)
+    assert (await run_team(team, None)).stop_reason == WHY
 
     def fail(*_: object) -> None:
         msg = "broken"
         raise LookupError(msg)
 
     monkeypatch.setattr(type(agent.model_context), "take_stop", fail)
-    result = await run_team(team, None)
+    result = await run_team(team, None, "look elsewhere")
     assert "Maximum number of turns" in str(result.stop_reason)
+    assert condition.last_stop is None
     assert "the end of a team, which raised LookupError('broken')" in caplog.text
 
 
