@@ -18,6 +18,7 @@ from autogen_agentchat.conditions import MaxMessageTermination, TextMentionTermi
 from autogen_agentchat.messages import StopMessage, TextMessage
 from autogen_agentchat.teams import MagenticOneGroupChat, RoundRobinGroupChat, SelectorGroupChat, Swarm
 from autogen_core import AgentId, SingleThreadedAgentRuntime
+from autogen_core.model_context import UnboundedChatCompletionContext
 from autogen_core.models import LLMMessage, UserMessage
 from autogen_core.tool_agent import ToolAgent, tool_agent_caller_loop
 from autogen_core.tools import FunctionTool
@@ -431,12 +432,23 @@ async def test_an_agent_that_has_left_its_team() -> None:
         condition = guard.termination()
         agent = agent_with(at_once(), reflect_on_tool_use=True)
         guard.attach(RoundRobinGroupChat([agent], termination_condition=condition))
-        team = RoundRobinGroupChat([agent], max_turns=3)
+        team = RoundRobinGroupChat([agent], max_turns=1 if is_attached else 3)
         if is_attached:
             guard.attach(team)
         with pytest.raises(RuntimeError, match=re.escape(WHY)):
             await run_team(team, None)
         assert await condition([]) is None
+
+
+async def test_an_agent_that_is_given_another_context() -> None:
+    """Attached again, its turn ends for the new one."""
+    guard, condition = ending_guard(), ending_guard().termination()
+    agent = agent_with(at_once(), reflect_on_tool_use=True)
+    team = RoundRobinGroupChat([agent], termination_condition=condition, max_turns=3)
+    guard.attach(team)
+    agent._model_context = UnboundedChatCompletionContext()
+    guard.attach(team)
+    assert (await run_team(team, None)).stop_reason == WHY
 
 
 async def test_an_end_of_an_agent_that_has_left_its_team() -> None:
