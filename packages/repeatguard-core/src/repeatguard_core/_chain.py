@@ -186,7 +186,7 @@ class RepeatChain:
         return compose(
             Due(
                 calls=[call.quoted for call in repetition.calls],
-                count=repetition.count,
+                count=repetition.times,
                 threshold=threshold,
                 is_first=repetition.level == ladder.thresholds[0],
                 stops=stops,

@@ -8,7 +8,6 @@ file, a clock, a threshold or a word of what the model reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from repeatguard_core._calls import ComparedCall, PastCall
@@ -73,12 +72,12 @@ class State(NamedTuple):
     def with_call(self, call: ComparedCall) -> State:
         """Give the state behind one more call of the chain."""
         longest, quotable, rows, calls, age = self
-        chain = calls[:age]
-        if call.digest in [each.digest for each in chain]:
-            known = [_row_with(rows[i], i + 1, _step(call, other)) for i, other in enumerate(chain)]
-            rows = (*known, *(_NO_ROW,) * (longest - age))
-        else:
+        steps: list[Step] = [_step(call, other) for other in calls[:age]]
+        if steps.count("different") == age:
             rows = (_NO_ROW,) * longest
+        else:
+            known = [_row_with(row, n, step) for n, (row, step) in enumerate(zip(rows, steps, strict=False), 1)]
+            rows = (*known, *(_NO_ROW,) * (longest - age))
         kept = self._noted_calls() if longest > 1 else ()
         return State(longest, quotable, rows, (call, *kept)[:longest], min(age + 1, longest))
 
@@ -120,10 +119,11 @@ def event_of(call: ComparedCall, earlier: Sequence[PastCall]) -> Event:
 
 
 def _step(call: ComparedCall, other: PastCall) -> Step:
-    if not call.is_identical_to(other):
+    if call.digest != other.digest:
         return "different"
-    is_deferred = call.rules.on_changed_result == "defer"
-    return "other result" if is_deferred and call.has_another_result_than(other) else "same"
+    if call.result is not None and call.rules.on_changed_result == "defer" and call.has_another_result_than(other):
+        return "other result"
+    return "same"
 
 
 def _row_with(row: Row, length: int, step: Step) -> Row:
@@ -133,23 +133,22 @@ def _row_with(row: Row, length: int, step: Step) -> Row:
     level = row.level
     if alike % length == 0:
         level = max(level, alike // length + 1)
-    if identical % length == 0:
+    if alike != identical and identical % length == 0:
         level = max(level, identical // length + 1 - PATIENCE)
     return Row(identical, alike, level)
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+class Repetition(NamedTuple):
     """A cycle that has been completed once more.
 
     Attributes:
         calls: Its calls, in order; a single one, if it is the same call each time.
-        count: How often it came in a row.
+        times: How often it came in a row.
         level: How far up the thresholds that is.
     """
 
     calls: tuple[PastCall, ...]
-    count: int
+    times: int
     level: int
 
 
