@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 NO_ARGUMENTS: Final = "{}"
+_DECODER: Final = json.JSONDecoder(parse_float=decode_number)
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
 
 #: A value that is written in more pieces than this shares parts with itself, over and over.
@@ -114,7 +115,7 @@ def _canonical_text(text: str) -> str:
 def _canonical_json(text: str) -> str:
     try:
         if TOO_MANY_ZEROS not in text:
-            return _ENCODER.encode(json.loads(text, parse_float=decode_number))
+            return _ENCODER.encode(_DECODER.decode(text))
     except json.JSONDecodeError:
         return not_json(text)
     except ValueError:
