@@ -96,6 +96,12 @@ class Package:
 
 PACKAGES = [Package(file.parent) for file in sorted(ROOT.glob("packages/*/pyproject.toml"))]
 ALL_TEST_REQUIREMENTS = [requirement for package in PACKAGES for requirement in package.test_requirements]
+#: The releases of other packages that ours is compared with.
+PEERS = [
+    Requirement(line)
+    for line in (ROOT / "benchmarks/peers/requirements.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+]
 #: The newest releases on every Python; the lowest on the first and the last, since what is between says no more.
 MATRIX = [
     nox.param(python, package, releases, id=f"{package.short}-{releases}-{python}")
@@ -135,7 +141,7 @@ def wire(session: nox.Session) -> None:
 @nox.session
 def benchmarks(session: nox.Session) -> None:
     """Test what measures the detector."""
-    session.install(*wheels(), *dependency_group("test"))
+    session.install(*wheels(), *dependency_group("test"), *dependency_group("benchmarks"))
     session.run("pytest", "tests/benchmarks", *session.posargs)
 
 
@@ -144,6 +150,16 @@ def replay(session: nox.Session) -> None:
     """Measure the detector on recorded conversations: the path of a file of them, and options."""
     session.install(*wheels())
     session.run("python", "-m", "benchmarks.replay", *session.posargs)
+
+
+@nox.session(default=False, python=PACKAGES[0].pythons[-1])
+@nox.parametrize("peer", [nox.param(str(peer), id=peer.name) for peer in PEERS])
+def peers(session: nox.Session, peer: str) -> None:
+    """Measure another package beside ours, in an environment of its own, and render the page about all of them."""
+    session.install(*wheels(), peer, *dependency_group("benchmarks"))
+    results = "benchmarks/results/peers.json"
+    session.run("python", "-m", "benchmarks.peers", "--json", results, *session.posargs)
+    session.run("python", "-m", "benchmarks.peers.page", results, "docs/comparison.md")
 
 
 @nox.session(default=False)
