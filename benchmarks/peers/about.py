@@ -37,7 +37,7 @@ ABOUT: Final = {
         "Middlewares for LangChain agents: two guards against loops, one against binary results, "
         "and a limit to the length of results.",
         "cannot be told",
-        "cannot be told: the state is the middleware's, which is the agent's",
+        "cannot be told: what it counts is kept in the middleware, so another one, in another agent, is needed",
         "`stop_at`, `progress_floor`, another comparison of results for single tools",
     ),
     "agent-budget-guard-py": About(
@@ -54,7 +54,7 @@ ABOUT: Final = {
     ),
     "agent-watchdog": About(
         "Ends a run that loops, costs too much or takes too long, and reports on it.",
-        "cannot be told",
+        "cannot be told within a `watch()`",
         "a `watch()` for each run",
         "count, length of the window of patterns, money and time",
     ),
