@@ -11,6 +11,7 @@ import random
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import islice
 from statistics import median
 from time import process_time
 from typing import Final, NamedTuple
@@ -18,13 +19,15 @@ from typing import Final, NamedTuple
 from benchmarks.peers.driver import Call, Driver
 from benchmarks.peers.results import Costs, Time
 
-__all__ = ["CALLS_OF_A_RUN", "ROUNDS", "SIZES", "measure"]
+__all__ = ["CALLS_OF_A_RUN", "ROUNDS", "SIZES", "STRETCH", "YOUNG", "measure"]
 
 #: How many characters arguments have, and how many calls a round makes with such.
 SIZES: Final = {100: 20, 1_000: 12, 100_000: 6, 1_000_000: 4}
 ROUNDS: Final = 7
 CALLS_OF_A_RUN: Final = 10_000
-_STRETCH: Final = 100
+#: How many calls are timed at the end of a run, and how many a run has seen that is near its beginning.
+STRETCH: Final = 100
+YOUNG: Final = 40
 
 Make = Callable[[], Driver]
 
@@ -88,17 +91,24 @@ def _round(make: Make, calls: Sequence[Call]) -> _Spent:
 
 
 def _growth(make: Make) -> float:
-    """Compare the last hundred calls of a run with a hundred that come after the first ten."""
-    driver = make()
-    times: list[float] = []
+    """Compare a run that is near its end with one near its beginning, by the same calls."""
+    old, young = make(), make()
+    times: dict[Driver, list[float]] = {old: [], young: []}
     try:
-        for call in _calls(100, CALLS_OF_A_RUN):
-            start = process_time()
-            driver.observe(driver.prepare(call))
-            times.append(process_time() - start)
+        calls = _calls(100, CALLS_OF_A_RUN)
+        for call in islice(calls, CALLS_OF_A_RUN - STRETCH):
+            old.observe(old.prepare(call))
+        for call in _calls(100, YOUNG, seed=1):
+            young.observe(young.prepare(call))
+        for call in calls:
+            for driver, spent in times.items():
+                start = process_time()
+                driver.observe(driver.prepare(call))
+                spent.append(process_time() - start)
     finally:
-        driver.close()
-    return _rounded(median(times[-_STRETCH:]) / median(times[10 : 10 + _STRETCH]))
+        young.close()
+        old.close()
+    return _rounded(median(times[old]) / median(times[young]))
 
 
 def _kept(make: Make) -> int:

@@ -11,7 +11,7 @@ from typing import Final
 from tabulate import tabulate
 
 from benchmarks.peers.about import ABOUT, COLUMNS, WORDS
-from benchmarks.peers.costs import CALLS_OF_A_RUN, ROUNDS, SIZES
+from benchmarks.peers.costs import CALLS_OF_A_RUN, ROUNDS, SIZES, STRETCH, YOUNG
 from benchmarks.peers.drivers import OURS
 from benchmarks.peers.results import Costs, Outcome, Results
 from benchmarks.peers.scenarios import SCENARIOS
@@ -63,6 +63,8 @@ def render(results: Results) -> str:
         times=_times(results),
         runs=_runs(results),
         rounds=ROUNDS,
+        stretch=STRETCH,
+        young=YOUNG,
         calls=f"{CALLS_OF_A_RUN:,}",
     )
 

@@ -48,8 +48,8 @@ class Costs(_Model):
 
     Attributes:
         times: One for each size.
-        growth: The time of the last of 10,000 calls as a ratio to that of the first ones.
-        kept_bytes: What is kept after 10,000 calls.
+        growth: The time of a call near the end of a run as a ratio to that near its beginning.
+        kept_bytes: What is kept at the end of a run.
     """
 
     times: list[Time]
