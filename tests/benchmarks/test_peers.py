@@ -82,6 +82,7 @@ def test_every_release_in_the_list_was_measured() -> None:
     guards = Results.read(RESULTS).guards
     assert {f"{guard.package}=={guard.version}" for name, guard in guards.items() if name != OURS.guard} == pins
     assert set(guards) == {driver.guard for driver in GUARDS}
+    assert all(guard.costs is not None for guard in guards.values())
 
 
 def test_the_page_has_words_for_everything() -> None:
