@@ -1,0 +1,1 @@
+"""The frameworks, each with what is measured in it."""
