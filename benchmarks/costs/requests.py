@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from types import ModuleType
 from typing import Any, Final
 
 from pydantic import BaseModel
 
-from benchmarks.costs.frameworks import autogen, openai_agents, pydantic_ai
+from benchmarks.costs.frameworks import FRAMEWORKS
 from benchmarks.costs.rounds import Pace, Ratio, Subject, measure
 
-__all__ = ["FRAMEWORKS", "SIZES", "RequestCost", "requests"]
+__all__ = ["SIZES", "RequestCost", "requests"]
 
-FRAMEWORKS: Final[tuple[ModuleType, ...]] = (openai_agents, pydantic_ai, autogen)
 SIZES: Final = (10, 100, 1_000, 10_000)
 #: The size that others are held against.
 SHORT: Final = 100

@@ -64,8 +64,8 @@ class Subject(Generic[_Input]):
     def acts_in(self, seconds: float) -> int:
         """Find out how many acts fit in a turn."""
         acts = 1
-        while acts < self.most and (needed := self.take_turn(acts) * acts) < seconds:
-            acts = min(self.most, max(2 * acts, int(acts * 0.8 * seconds / needed)))
+        while (needed := self.take_turn(acts) * acts) < seconds and acts < self.most:
+            acts = min(self.most, max(2 * acts, int(acts * 0.8 * seconds / max(needed, 1e-6))))
         return acts
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import math
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any, Final
 
+from autogen_agentchat.agents import AssistantAgent
 from autogen_core import FunctionCall
 from autogen_core.model_context import ChatCompletionContext, UnboundedChatCompletionContext
 from autogen_core.models import (
@@ -21,12 +24,14 @@ from autogen_core.models import (
     RequestUsage,
     UserMessage,
 )
-from repeatguard_autogen import RepeatGuardHandler
+from autogen_core.tools import FunctionTool
+from repeatguard_autogen import RepeatGuardConfig, RepeatGuardHandler
 
 from benchmarks.costs.histories import LAST, Answer, Call, Result, Step, User, conversation, turn
 from benchmarks.costs.rounds import Subject, at_once
+from benchmarks.costs.scripts import Script
 
-__all__ = ["NAME", "dumping", "requesting"]
+__all__ = ["NAME", "dumping", "new_guard", "requesting", "run", "sent", "user_texts"]
 
 NAME: Final = "AutoGen"
 _AGENT: Final = "worker"
@@ -96,14 +101,29 @@ def _message(step: Step) -> LLMMessage:
     return FunctionExecutionResultMessage(content=[result])
 
 
-def _history(steps: Sequence[Step]) -> list[LLMMessage]:
-    """Let a guard see a conversation grow, so that its reminders stand where the context keeps them."""
-    context = RepeatGuardHandler().context(UnboundedChatCompletionContext())
+def user_texts(request: Sequence[LLMMessage]) -> Iterator[str]:
+    """Give what a request has with the user's role."""
+    return (str(message.content) for message in request if isinstance(message, UserMessage))
+
+
+def sent(guard: RepeatGuardHandler, steps: Sequence[Step]) -> Iterator[list[LLMMessage]]:
+    """Let the guard see a conversation grow, and give each request as the model is sent it.
+
+    Args:
+        guard: The guard.
+        steps: The conversation.
+    """
+    context = guard.context(UnboundedChatCompletionContext())
     for step in steps:
         at_once(context.add_message(_message(step)))
         if isinstance(step, Result):
-            at_once(context.get_messages())
-    return list(at_once(context.get_messages()))
+            yield at_once(context.get_messages())
+
+
+def _history(steps: Sequence[Step]) -> list[LLMMessage]:
+    """Make a history with the reminders where the context keeps them."""
+    *_, last = sent(new_guard(), steps)
+    return last
 
 
 def dumping(messages: int) -> Subject[Any]:
@@ -148,3 +168,40 @@ def requesting(messages: int) -> dict[str, Subject[Any]]:
         "`guard.context()`, next request": Subject(gone_on, go_on, 100),
         "`guard.client()`": Subject(lambda count: [plain] * count, lambda each: at_once(client.create(each)), most),
     }
+
+
+async def _search_file(path: str, query: str, start_line: int) -> str:  # noqa: ARG001 - the script knows the result
+    await asyncio.sleep(0)  # other runs take their turns while a tool works
+    return _SCRIPT.get().result()
+
+
+def _answer(messages: Sequence[LLMMessage]) -> str | list[FunctionCall]:
+    script = _SCRIPT.get()
+    call = script.next()
+    if call is None:
+        return script.answer(user_texts(messages))
+    return [called(call)]
+
+
+_SCRIPT: Final[ContextVar[Script]] = ContextVar("_SCRIPT")
+_CLIENT: Final = PlayedClient(_answer)
+_TOOL: Final = FunctionTool(_search_file, "Search a file.", name="search_file")
+
+
+def new_guard(config: RepeatGuardConfig | None = None) -> RepeatGuardHandler:
+    """Make the guard."""
+    return RepeatGuardHandler(config)
+
+
+async def run(script: Script, guard: RepeatGuardHandler | None) -> None:
+    """Run an agent to its answer.
+
+    Args:
+        script: What its model plays.
+        guard: The guard; None to run without one.
+    """
+    _SCRIPT.set(script)
+    agent = AssistantAgent(_AGENT, _CLIENT, tools=[_TOOL], max_tool_iterations=script.requests)
+    if guard is not None:
+        guard.attach(agent)
+    await agent.run(task="Where is it?")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any, Final
 
-from agents import Agent, ModelResponse, RunContextWrapper, Usage
+from agents import Agent, Model, ModelResponse, RunConfig, RunContextWrapper, Runner, Usage, function_tool
 from agents.items import MessageOutputItem, ToolCallItem, ToolCallOutputItem, TResponseOutputItem
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
-from repeatguard_openai_agents import RepeatGuardHooks
+from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
 
-from benchmarks.costs.histories import LAST, Answer, Call, Step, User, conversation, turn
+from benchmarks.costs.histories import LAST, Answer, Call, Result, Step, User, conversation, turn
 from benchmarks.costs.rounds import Subject, at_once
+from benchmarks.costs.scripts import Script
 
-__all__ = ["NAME", "dumping", "requesting"]
+__all__ = ["NAME", "dumping", "new_guard", "requesting", "run", "sent", "user_texts"]
 
 NAME: Final = "OpenAI Agents SDK"
 _AGENT: Final[Agent[Any]] = Agent(name="worker")
@@ -64,6 +67,28 @@ def _kept(step: Step) -> Any:
     return ToolCallOutputItem(_AGENT, output, step.text)
 
 
+def user_texts(request: Sequence[Any]) -> Iterator[str]:
+    """Give what a request has with the user's role."""
+    return (item["content"] for item in request if item.get("role") == "user")
+
+
+def sent(guard: RepeatGuardHooks, steps: Sequence[Step]) -> Iterator[list[Any]]:
+    """Let the guard see a conversation grow, and give each request as the model is sent it.
+
+    Args:
+        guard: The guard.
+        steps: The conversation.
+    """
+    context = RunContextWrapper(None)
+    for place, step in enumerate(steps, 1):
+        if isinstance(step, Call):
+            at_once(guard.on_llm_end(context, _AGENT, response(called(step))))
+        elif isinstance(step, Result):
+            items = _Kept(steps[:place]).items()
+            at_once(guard.on_llm_start(context, _AGENT, None, items))
+            yield items
+
+
 def dumping(messages: int) -> Subject[Any]:
     """Write the items as JSON, which is the least that sending them takes."""
     kept = _Kept(conversation(messages))
@@ -101,3 +126,45 @@ def requesting(messages: int) -> dict[str, Subject[Any]]:
         "`RepeatGuardHooks`, first request": Subject(started, request, most),
         "`RepeatGuardHooks`, next request": Subject(gone_on, request, most),
     }
+
+
+class _PlayedModel(Model):
+    """Plays the run's script."""
+
+    async def get_response(self, system_instructions: Any, input: Any, *_: Any, **__: Any) -> ModelResponse:  # noqa: A002, ARG002 - the SDK's names
+        await asyncio.sleep(0)  # other runs take their turns while a model is asked
+        script = _SCRIPT.get()
+        call = script.next()
+        if call is not None:
+            return response(called(call))
+        return response(said(script.answer(user_texts(input))))
+
+    def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
+        raise NotImplementedError
+
+
+@function_tool(name_override="search_file")
+async def _search_file(path: str, query: str, start_line: int) -> str:  # noqa: ARG001 - the script knows the result
+    """Search a file."""
+    return _SCRIPT.get().result()
+
+
+_SCRIPT: Final[ContextVar[Script]] = ContextVar("_SCRIPT")
+_PLAYER: Final[Agent[Any]] = Agent(name="worker", model=_PlayedModel(), tools=[_search_file])
+
+
+def new_guard(config: RepeatGuardConfig | None = None) -> RepeatGuardHooks:
+    """Make the guard."""
+    return RepeatGuardHooks(config)
+
+
+async def run(script: Script, guard: RepeatGuardHooks | None) -> None:
+    """Run an agent to its answer.
+
+    Args:
+        script: What its model plays.
+        guard: The guard; None to run without one.
+    """
+    _SCRIPT.set(script)
+    config = RunConfig(tracing_disabled=True)
+    await Runner.run(_PLAYER, "Where is it?", hooks=guard, max_turns=script.requests, run_config=config)

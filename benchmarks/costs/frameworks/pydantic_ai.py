@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any, Final
 
-from pydantic_ai import RunContext
+from pydantic_ai import Agent, RunContext, Tool, UsageLimits
 from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
+    TextContent,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RunUsage
-from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardProcessor
+from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardConfig, RepeatGuardProcessor
 
 from benchmarks.costs.histories import LAST, Answer, Call, Result, Step, User, conversation, turn
 from benchmarks.costs.rounds import Subject, at_once
+from benchmarks.costs.scripts import Script
 
-__all__ = ["NAME", "dumping", "requesting"]
+__all__ = ["NAME", "dumping", "new_guard", "requesting", "run", "sent", "user_texts"]
 
 NAME: Final = "Pydantic AI"
 _MODEL: Final = TestModel()
@@ -52,9 +57,28 @@ def _request(messages: list[ModelMessage]) -> tuple[RunContext[None], ModelReque
     )
 
 
-def _new_guard() -> RepeatGuard[None]:
-    guard: RepeatGuard[None] = RepeatGuard()
-    return _for_run(guard)
+def user_texts(request: Sequence[ModelMessage]) -> Iterator[str]:
+    """Give what a request has with the user's role."""
+    parts = (part for message in request for part in message.parts if isinstance(part, UserPromptPart))
+    for part in parts:
+        for item in [part.content] if isinstance(part.content, str) else part.content:
+            if isinstance(item, str | TextContent):
+                yield item if isinstance(item, str) else item.content
+
+
+def sent(guard: RepeatGuard[None], steps: Sequence[Step]) -> Iterator[list[ModelMessage]]:
+    """Let the guard see a conversation grow, and give each request as the model is sent it.
+
+    Args:
+        guard: The guard.
+        steps: The conversation.
+    """
+    messages: list[ModelMessage] = []
+    guard = _for_run(guard)
+    for step in steps:
+        messages.append(_message(step))
+        if isinstance(step, Result):
+            yield at_once(guard.before_model_request(*_request(messages))).messages
 
 
 def _for_run(guard: RepeatGuard[None]) -> RepeatGuard[None]:
@@ -62,14 +86,9 @@ def _for_run(guard: RepeatGuard[None]) -> RepeatGuard[None]:
 
 
 def _history(steps: Sequence[Step]) -> list[ModelMessage]:
-    """Let a guard see a conversation grow, so that its reminders stand where the framework keeps them."""
-    messages: list[ModelMessage] = []
-    guard = _new_guard()
-    for step in steps:
-        messages.append(_message(step))
-        if isinstance(step, Result):
-            at_once(guard.before_model_request(*_request(messages)))
-    return messages
+    """Make a history with the reminders where the framework keeps them."""
+    *_, last = sent(new_guard(), steps)
+    return last
 
 
 def dumping(messages: int) -> Subject[Any]:
@@ -89,7 +108,7 @@ def requesting(messages: int) -> dict[str, Subject[Any]]:
     processor = RepeatGuardProcessor()
 
     def started(count: int) -> list[Any]:
-        return [(_new_guard(), *_request(list(history))) for _ in range(count)]
+        return [(_for_run(new_guard()), *_request(list(history))) for _ in range(count)]
 
     def gone_on(count: int) -> list[Any]:
         inputs: list[Any] = []
@@ -113,3 +132,38 @@ def requesting(messages: int) -> dict[str, Subject[Any]]:
             lambda count: [_request([*history, *more]) for _ in range(count)], process, _MOST
         ),
     }
+
+
+async def _respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+    await asyncio.sleep(0)  # other runs take their turns while a model is asked
+    script = _SCRIPT.get()
+    call = script.next()
+    if call is None:
+        return ModelResponse([TextPart(script.answer(user_texts(messages)))])
+    return ModelResponse([ToolCallPart(call.name, call.arguments, call.id)])
+
+
+async def _search_file(path: str, query: str, start_line: int) -> str:  # noqa: ARG001 - the script knows the result
+    """Search a file."""
+    return _SCRIPT.get().result()
+
+
+_SCRIPT: Final[ContextVar[Script]] = ContextVar("_SCRIPT")
+_PLAYER: Final[Agent[None]] = Agent(FunctionModel(_respond), tools=[Tool(_search_file, name="search_file")], deps_type=type(None))
+
+
+def new_guard(config: RepeatGuardConfig | None = None) -> RepeatGuard[None]:
+    """Make the guard."""
+    return RepeatGuard(config)
+
+
+async def run(script: Script, guard: RepeatGuard[None] | None) -> None:
+    """Run an agent to its answer.
+
+    Args:
+        script: What its model plays.
+        guard: The guard; None to run without one.
+    """
+    _SCRIPT.set(script)
+    limits = UsageLimits(request_limit=None)
+    await _PLAYER.run("Where is it?", usage_limits=limits, capabilities=None if guard is None else [guard])
