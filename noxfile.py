@@ -141,9 +141,16 @@ def wire(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Test what measures the detector."""
-    session.install(*wheels(), *dependency_group("test"), *dependency_group("benchmarks"))
+    """Test what measures the detector and the costs."""
+    session.install(*wheels(*PACKAGES), *dependency_group("test"), *dependency_group("benchmarks"))
     session.run("pytest", "tests/benchmarks", *session.posargs)
+
+
+@nox.session(default=False)
+def costs(session: nox.Session) -> None:
+    """Measure what the guard costs, and write it down: some parts or all, and options."""
+    session.install(*wheels(*PACKAGES), *dependency_group("benchmarks"))
+    session.run("python", "-m", "benchmarks.costs", *session.posargs)
 
 
 @nox.session(default=False)

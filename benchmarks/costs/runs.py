@@ -20,7 +20,7 @@ __all__ = ["RunCost", "runs"]
 
 #: At most what a run with the guard is to take of one without.
 GOAL: Final = 1.02
-_MEMORY_ROUNDS: Final = 3
+_MEMORY_ROUNDS: Final = 2
 
 
 class RunCost(BaseModel, frozen=True):

@@ -149,7 +149,9 @@ async def _search_file(path: str, query: str, start_line: int) -> str:  # noqa: 
 
 
 _SCRIPT: Final[ContextVar[Script]] = ContextVar("_SCRIPT")
-_PLAYER: Final[Agent[None]] = Agent(FunctionModel(_respond), tools=[Tool(_search_file, name="search_file")], deps_type=type(None))
+_PLAYER: Final[Agent[None]] = Agent(
+    FunctionModel(_respond), tools=[Tool(_search_file, name="search_file")], deps_type=type(None)
+)
 
 
 def new_guard(config: RepeatGuardConfig | None = None) -> RepeatGuard[None]:
