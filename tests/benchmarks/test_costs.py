@@ -82,7 +82,9 @@ def test_a_wrong_command_line_is_refused(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("shape", [each for each in SHAPES if each != "1 MB, small values"])  # the largest only takes long
+@pytest.mark.parametrize(
+    "shape", [each for each in SHAPES if each != "1 MB, small values"]
+)  # the largest only takes long
 def test_arguments_are_what_they_are_called(shape: str) -> None:
     """New ones differ where they are to, the same ones are other objects, and sizes are about right."""
     arguments = Arguments(shape)
