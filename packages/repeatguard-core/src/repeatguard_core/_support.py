@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import logging
 import reprlib
@@ -58,6 +59,7 @@ class AdapterSupport:
         self.config = RepeatGuardConfig() if config is None else config
         self._untracked = untracked
         self._on_reminder = on_reminder
+        self._first_chain = RepeatChain(self.config, None if untracked is None else self._is_untracked)
         self._known_faults: set[tuple[str, str, str, int | None]] = set()
 
     def new_chain(self) -> RepeatChain:
@@ -66,7 +68,7 @@ class AdapterSupport:
         Returns:
             A chain with a count of zero.
         """
-        return RepeatChain(self.config, None if self._untracked is None else self._is_untracked)
+        return copy.copy(self._first_chain)  # to read the settings takes longer than to copy what came of it
 
     def announce(self, reminder: Reminder) -> None:
         """Log a reminder and hand it to ``on_reminder``, once for each reminder (S6).
