@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.costs.calls import calls
-from benchmarks.costs.report import page, put_between, summary
+from benchmarks.costs.profiles import profiles
+from benchmarks.costs.report import page, put_between
 from benchmarks.costs.requests import requests
 from benchmarks.costs.results import Costs, Environment
 from benchmarks.costs.rounds import Pace
 from benchmarks.costs.runs import runs
 from benchmarks.costs.scale import scale
+from benchmarks.costs.summary import summary
 
 __all__ = ["DOCUMENTS", "RESULTS", "main"]
 
@@ -25,12 +27,14 @@ DOCUMENTS: Final[dict[Path, Callable[[Costs], str]]] = {_ROOT / "docs/costs.md":
 _WHOLE: Final[dict[str, Callable[[], Iterator[Any]]]] = {
     "calls": lambda: calls(Pace(25, 0.005)),
     "requests": lambda: requests(Pace(15, 0.005)),
-    "runs": lambda: runs(turns=200, rounds=15),
+    "profiles": lambda: profiles(calls=20_000, messages=10_000),
+    "runs": lambda: runs(turns=200, rounds=9),
     "scale": lambda: scale(looks=(1_000, 5_000, 10_000), at_once=1_000),
 }
 _QUICK: Final[dict[str, Callable[[], Iterator[Any]]]] = {
     "calls": lambda: calls(Pace(2, 0), shapes=("100 B", "1 kB")),
     "requests": lambda: requests(Pace(2, 0), sizes=(10, 100, 200)),
+    "profiles": lambda: profiles(calls=100, messages=100),
     "runs": lambda: runs(turns=15, rounds=2),
     "scale": lambda: scale(looks=(20, 40), at_once=20),
 }

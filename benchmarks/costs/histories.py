@@ -54,14 +54,15 @@ Step: TypeAlias = User | Answer | Call | Result
 Turn: TypeAlias = tuple[Call, Result]
 
 
-def turn(number: int) -> Turn:
+def turn(number: int, *, loops: bool = True) -> Turn:
     """Make a turn: a call of about 100 bytes, and a result of 500 bytes to 1 kB.
 
     Args:
         number: Its number, by which it differs from most others.
+        loops: Whether some turns in a row are the same call; otherwise no two turns are.
     """
     place = number % _TURNS_TO_A_LOOP
-    which = number - max(0, place - (_TURNS_TO_A_LOOP - _LOOP))
+    which = number - max(0, place - (_TURNS_TO_A_LOOP - _LOOP)) if loops else number
     arguments = json.dumps({"path": f"src/module_{which:07}.py", "query": "def area", "start_line": which % 900})
     text = f"{number:07}: 400 lines, 12 matches. " + "    return width * height  # in mm\n" * (14 + number % 14)
     call_id = f"call_{number:010}_abcdefgh"

@@ -1,18 +1,17 @@
-"""The figures as Markdown: a page with all of them, and a short table."""
+"""The figures as a page: all of them, each table with how to read it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
-
-from tabulate import tabulate
 
 from benchmarks.costs.calls import CallCost
 from benchmarks.costs.requests import SHORT, RequestCost
 from benchmarks.costs.results import Costs, Environment
 from benchmarks.costs.rounds import Ratio
+from benchmarks.costs.tables import percent, table, yes
 
-__all__ = ["page", "put_between", "summary"]
+__all__ = ["page", "put_between"]
 
 _BEGIN: Final = "<!-- costs:begin -->"
 _END: Final = "<!-- costs:end -->"
@@ -28,10 +27,15 @@ conversation grows, the guard's part stays the same. A *first request* is the fi
 conversation; a *next* one comes a call and its result later. AutoGen's client is handed a bare list each time and reads
 all of it, by design."""
 
+_PROFILES: Final = """\
+Python's profiler, for what misses its goal; it makes calls of Python functions look slower than they are. No part
+stands out: what is left are some dozens of small steps for each call, in Python, against a parser and a writer in C."""
+
 _A_RUN: Final = """\
 A run of a scripted model in the real framework, by turns with the guard and without it: what it takes more with the
-guard, and in brackets where the median is (95 %). Reminders are messages, which the framework carries along in every
-later request like any other; that is part of it. With a real model, nearly all of a run's time is waiting for it."""
+guard, and in brackets where the median is (95 %). Runs without a reminder make no call twice. In the others, reminders
+are messages, which the framework keeps and carries along in every later request like any other; that is part of it.
+The model answers at once here: with a real one, nearly all of a run's time is waiting for it."""
 
 _VERY_MANY_RUNS: Final = """\
 Short runs with a loop in each, on one guard object, as the guard sees them. Each was given its own reminders and no
@@ -68,76 +72,14 @@ def page(costs: Costs) -> str:
         _calls(costs),
         f"## A request\n\n{_A_REQUEST}",
         _requests(costs),
+        f"## Where the time goes\n\n{_PROFILES}",
+        _profiles(costs),
         f"## A run\n\n{_A_RUN}",
         _runs(costs),
         f"## Very many runs\n\n{_VERY_MANY_RUNS}",
         _scale(costs),
     ]
     return "\n\n".join(parts)
-
-
-def summary(costs: Costs) -> str:
-    """Write the short table: each goal, and the figures that are held against it."""
-    longest = max(each.messages for each in costs.requests)
-    flat = [each for each in costs.requests if each.short_goal is not None and each.messages == longest]
-    rows = [
-        _row(
-            "A call with new arguments, from 1 kB on",
-            [(each.ratio.median, each.goal) for each in costs.calls if each.kind.startswith("new")],
-            lambda value: f"{value:.2g} times",
-            " parsing and writing them",
-        ),
-        _row(
-            "The same call again, from 1 kB on",
-            [(each.ratio.median, each.goal) for each in costs.calls if each.kind == "the same text"],
-            lambda value: f"{value:.2g} times",
-            " parsing and writing them",
-        ),
-        _row(
-            f"A request after {longest:,} messages: Pydantic AI, AutoGen",
-            [(each.of_short.median, each.short_goal) for each in flat],
-            lambda value: f"{value:.2g} times",
-            f" one after {SHORT}",
-        ),
-        *(
-            _row(
-                f"A request after {longest:,} messages: {each.framework}, {each.way.partition(', ')[2]}",
-                [(each.of_writing.median, each.writing_goal)],
-                lambda value: f"{value:.2g} times",
-                " one `json.dumps` of them",
-            )
-            for each in costs.requests
-            if each.writing_goal is not None and each.messages == longest
-        ),
-        *(
-            _row(
-                f"A run of {costs.runs[0].turns} turns, {name}",
-                [(ratio - 1, each.goal - 1) for each, ratio in zip(costs.runs, ratios, strict=True)],
-                _percent,
-                "",
-            )
-            for name, ratios in (
-                ("time", [each.time.median for each in costs.runs]),
-                ("memory", [each.memory.median for each in costs.runs]),
-            )
-        ),
-        _row(
-            f"{max(costs.scale[0].memory):,} runs on one guard, {costs.scale[0].at_once:,} at once",
-            [(each.bytes_a_run, each.bound) for each in costs.scale],
-            lambda value: f"{value:.2g} bytes",
-            " left by each",
-        ),
-    ]
-    return _table(["", "Measured", "Goal, at most", "Met"], rows)
-
-
-def _row(
-    what: str, measured: Iterable[tuple[float, float | None]], write: Callable[[float], str], of: str
-) -> list[str]:
-    judged = [(value, goal) for value, goal in measured if goal is not None]
-    low, high = min(value for value, _ in judged), max(value for value, _ in judged)
-    shown = write(high) if write(low) == write(high) else f"{write(low)} to {write(high)}"
-    return [what, shown + of, write(judged[0][1]), _yes(all(value <= goal for value, goal in judged))]
 
 
 def _environment(environment: Environment) -> str:
@@ -155,7 +97,7 @@ def _calls(costs: Costs) -> str:
         for shape in dict.fromkeys(each.arguments for each in costs.calls)
     ]
     rows.append(["*goal, from 1 kB on*", *(f"*≤ {goals[kind]}*" if goals[kind] else "" for kind in kinds)])
-    return _table(["Arguments", *kinds], rows)
+    return table(["Arguments", *kinds], rows)
 
 
 def _requests(costs: Costs) -> str:
@@ -175,7 +117,7 @@ def _requests(costs: Costs) -> str:
         for (framework, way), measured in ways.items()
     ]
     headers = ["Framework", "Guard", *(f"{size:,}" for size in sizes), f"{sizes[-1]:,} : {SHORT}", "Goal", "Met"]
-    return _table(headers, rows)
+    return table(headers, rows)
 
 
 def _goal(cost: RequestCost) -> str:
@@ -192,6 +134,14 @@ def _met_by(measured: Sequence[RequestCost]) -> str:
     return "yes" if len(met) == len(judged) else f"from {min(met):,} on"
 
 
+def _profiles(costs: Costs) -> str:
+    rows = [
+        [each.what, ", ".join(f"{part} {_share(share)}" for part, share in each.shares.items())]
+        for each in costs.profiles
+    ]
+    return table(["What", "Where"], rows)
+
+
 def _runs(costs: Costs) -> str:
     rows = [
         [
@@ -200,12 +150,12 @@ def _runs(costs: Costs) -> str:
             each.reminders,
             _more(each.time),
             _more(each.memory),
-            f"≤ {_percent(each.goal - 1)}",
-            _yes(each.is_met),
+            f"≤ {percent(each.goal - 1)}",
+            yes(each.is_met),
         ]
         for each in costs.runs
     ]
-    return _table(["Framework", "Turns", "Reminders", "Time", "Peak of memory", "Goal, each", "Met"], rows)
+    return table(["Framework", "Turns", "Reminders", "Time", "Peak of memory", "Goal, each", "Met"], rows)
 
 
 def _scale(costs: Costs) -> str:
@@ -217,28 +167,16 @@ def _scale(costs: Costs) -> str:
             *(f"{each.memory[look] / 1000:,.0f} kB" for look in looks),
             f"{each.bytes_a_run:.1f} bytes",
             f"< {each.bound} bytes",
-            _yes(each.is_met),
+            yes(each.is_met),
         ]
         for each in costs.scale
     ]
     after = [f"After {look:,} runs" for look in looks]
-    return _table(["Framework", "At once", *after, "Added by a run", "Goal", "Met"], rows)
-
-
-def _table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    return tabulate(list(rows), headers=list(headers), tablefmt="github", disable_numparse=True)
+    return table(["Framework", "At once", *after, "Added by a run", "Goal", "Met"], rows)
 
 
 def _judged(cost: CallCost) -> str:
     return f"{cost.ratio.median:.2f}{', missed' if cost.is_met is False else ''}"
-
-
-def _yes(is_met: bool) -> str:  # noqa: FBT001 - it is the value that is written
-    return "yes" if is_met else "no"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _share(share: float) -> str:
@@ -246,4 +184,4 @@ def _share(share: float) -> str:
 
 
 def _more(ratio: Ratio) -> str:
-    return f"{_percent(ratio.median - 1)} ({_percent(ratio.lower - 1)} to {_percent(ratio.upper - 1)})"
+    return f"{percent(ratio.median - 1)} ({percent(ratio.lower - 1)} to {percent(ratio.upper - 1)})"

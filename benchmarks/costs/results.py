@@ -10,6 +10,7 @@ import pyperf
 from pydantic import BaseModel
 
 from benchmarks.costs.calls import CallCost
+from benchmarks.costs.profiles import Profile
 from benchmarks.costs.requests import RequestCost
 from benchmarks.costs.runs import RunCost
 from benchmarks.costs.scale import ScaleCost
@@ -53,6 +54,7 @@ class Costs(BaseModel, frozen=True):
         environment: On what.
         calls: What a call costs.
         requests: What a request costs.
+        profiles: Where the time goes.
         runs: What a run costs.
         scale: What very many runs come to.
     """
@@ -60,5 +62,6 @@ class Costs(BaseModel, frozen=True):
     environment: Environment
     calls: tuple[CallCost, ...]
     requests: tuple[RequestCost, ...]
+    profiles: tuple[Profile, ...]
     runs: tuple[RunCost, ...]
     scale: tuple[ScaleCost, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from types import ModuleType
@@ -49,15 +50,15 @@ class RunCost(BaseModel, frozen=True):
 
 
 def runs(turns: int, rounds: int) -> Iterator[RunCost]:
-    """Measure runs in each framework, with the guard and without it by turns.
+    """Measure runs in each framework, with the guard and without it by turns: runs without loops, and with many.
 
     Args:
         turns: How many calls a run has.
         rounds: How many rounds there are.
     """
-    script = [turn(number) for number in range(turns)]
     both = (True, False)
-    for framework in FRAMEWORKS:
+    for framework, loops in itertools.product(FRAMEWORKS, (False, True)):
+        script = [turn(number, loops=loops) for number in range(turns)]
         seconds = measure({each: _running(framework, script, guarded=each) for each in both}, Pace(rounds, 0))
         peaks = {each: [_peak(framework, script, guarded=each) for _ in range(_MEMORY_ROUNDS)] for each in both}
         yield RunCost(

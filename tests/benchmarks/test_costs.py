@@ -33,7 +33,8 @@ def test_a_quick_round_measures_everything(tmp_path: Path, capsys: pytest.Captur
     assert [each.kind for each in costs.calls] == [*KINDS, *KINDS]
     assert list(dict.fromkeys(each.framework for each in costs.requests)) == NAMES
     assert {each.messages for each in costs.requests} == {10, 100, 200}
-    assert [(each.framework, each.reminders) for each in costs.runs] == [(name, 1) for name in NAMES]
+    assert [(each.framework, each.reminders) for each in costs.runs] == list(itertools.product(NAMES, (0, 1)))
+    assert all(0.8 < sum(each.shares.values()) <= 1.01 for each in costs.profiles)
     assert [(each.framework, set(each.memory)) for each in costs.scale] == [(name, {20, 40}) for name in NAMES]
     ratios = [each.ratio for each in costs.calls] + [each.of_writing for each in costs.requests]
     assert all(0 < ratio.lower <= ratio.median <= ratio.upper for ratio in ratios)
@@ -44,7 +45,9 @@ def test_all_goals_and_sizes_are_in_the_results() -> None:
     """They are those of a whole measurement."""
     assert {each.arguments for each in COSTS.calls} == set(SHAPES)
     assert {each.messages for each in COSTS.requests} == {10, 100, 1_000, 10_000}
-    assert {(each.framework, each.turns) for each in COSTS.runs} == {(name, 200) for name in NAMES}
+    assert [(each.framework, each.turns, each.reminders) for each in COSTS.runs] == [
+        (name, 200, reminders) for name in NAMES for reminders in (0, 13)
+    ]
     assert all(each.at_once == 1_000 and max(each.memory) == 10_000 for each in COSTS.scale)
 
 
@@ -69,7 +72,7 @@ def test_a_document_needs_its_markers() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["rockets"], "there is no part rockets; there are calls, requests, runs, scale"),
+        (["rockets"], "there is no part rockets; there are calls, requests, profiles, runs, scale"),
         (["--quick"], "--quick needs --json"),
     ],
 )

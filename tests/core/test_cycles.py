@@ -180,6 +180,15 @@ def test_the_preview_is_bounded_as_a_whole(preview: int, quoted: list[str]) -> N
     assert sum(len(re.sub(r"… .*", "", line)) for line in lines) <= preview
 
 
+@pytest.mark.rules("M3", "M4", "X1")
+def test_what_is_left_out_is_counted_as_it_would_be_written() -> None:
+    """A character that is written as an escape counts as that escape, in each call of a cycle."""
+    calls = [ToolCall(tool, '{"q": "\\u2028\\u2028"}') for tool in ("write", "read")]
+    reminder = RepeatChain(RepeatGuardConfig(thresholds=(2, 3), arguments_preview_chars=6)).observe(calls * 3)
+    assert reminder is not None
+    assert reminder.arguments == 'write {"q… (+17 more chars); read {"q… (+17 more chars)'
+
+
 # --- what a chain holds ---------------------------------------------------------------------------
 
 

@@ -35,7 +35,7 @@ class ToolCall:
 class _Arguments:
     """What a call is about, worked out as far as somebody has asked."""
 
-    __slots__ = ("_canonical", "_compared", "_digest", "_ignored", "text", "tool_name")
+    __slots__ = ("_canonical", "_compared", "_digest", "_ignored", "_quoted", "text", "tool_name")
 
     def __init__(self, call: ToolCall, ignored: frozenset[str]) -> None:
         self.tool_name = call.name
@@ -43,6 +43,7 @@ class _Arguments:
         self._digest: str | None = None
         self._canonical: str | None = None
         self._compared: str | None = None
+        self._quoted: QuotedCall | None = None
         if type(call.arguments) is str:
             self.text = call.arguments  # text never changes, so work on it can wait
         else:
@@ -63,8 +64,14 @@ class _Arguments:
             self._digest = digest_of_call(self.tool_name, self._compared)
         return self._digest
 
-    def quoted(self, chars: int | None = None) -> QuotedCall:
-        return QuotedCall(self.tool_name, self.canonical[:chars], len(self.canonical))
+    def is_spelled_like(self, other: _Arguments) -> bool:
+        return self.text == other.text and self.tool_name == other.tool_name
+
+    @property
+    def quoted(self) -> QuotedCall:
+        if self._quoted is None:
+            self._quoted = QuotedCall.of(self.tool_name, self.canonical)
+        return self._quoted
 
 
 class ComparedCall:
@@ -101,10 +108,10 @@ class ComparedCall:
         return policy == "reset"
 
     def learn_from(self, earlier: PastCall) -> None:
-        """Spare working out what is known already, if an earlier call is spelled the same."""
+        """Spare working out what is known already, if an earlier call has the very same arguments."""
         if isinstance(earlier, ComparedCall):
             mine, known = self._arguments, earlier._arguments  # noqa: SLF001 - it is one of ours
-            if mine.text == known.text and mine.tool_name == known.tool_name:
+            if mine.is_spelled_like(known) or (not self.rules.ignored_arguments and mine.digest == known.digest):
                 self._arguments = known
 
     def is_identical_to(self, other: PastCall) -> bool:
@@ -123,7 +130,7 @@ class ComparedCall:
     @property
     def quoted(self) -> QuotedCall:
         """What a reminder can say about it."""
-        return self._arguments.quoted()
+        return self._arguments.quoted
 
     def noted(self, chars: int | None) -> NotedCall:
         """Keep no more than later calls are compared with and a reminder may quote.
@@ -131,7 +138,7 @@ class ComparedCall:
         Args:
             chars: How many characters of the arguments a reminder may quote; None if none will quote any.
         """
-        quoted = UNKNOWN_CALL if chars is None else self._arguments.quoted(chars)
+        quoted = UNKNOWN_CALL if chars is None else self.quoted.shortened(chars)
         return NotedCall(self.digest, self.result, self.rules.ladder, quoted)
 
 

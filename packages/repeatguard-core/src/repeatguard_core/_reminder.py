@@ -74,13 +74,28 @@ class QuotedCall(NamedTuple):
 
     Attributes:
         name: The tool's name.
-        arguments: The canonical arguments, or as many characters of them as a reminder may quote.
+        arguments: The canonical arguments on one line, or as many characters of that as a reminder may quote.
         length: How many characters there are in all.
     """
 
     name: str
     arguments: str
     length: int
+
+    @classmethod
+    def of(cls, tool_name: str, arguments: str) -> QuotedCall:
+        """Quote all of a call.
+
+        Args:
+            tool_name: The tool's name.
+            arguments: The canonical arguments.
+        """
+        text = on_one_line(arguments)
+        return cls(tool_name, text, len(text))
+
+    def shortened(self, chars: int) -> QuotedCall:
+        """Keep no more of it than a reminder may quote."""
+        return QuotedCall(self.name, self.arguments[:chars], self.length)
 
 
 #: Of a call that is out of sight no more is known than that it was the same.
@@ -161,7 +176,7 @@ def is_reminder(text: str) -> bool:
 
 def _previews(calls: Sequence[QuotedCall], chars: int) -> list[str]:
     """Quote the arguments of every call; what the short ones leave is shared among the long ones."""
-    texts = [on_one_line(call.arguments) for call in calls]
+    texts = [call.arguments for call in calls]
     shares: dict[int, int] = {}
     for index in sorted(range(len(calls)), key=lambda index: calls[index].length):
         share = chars // (len(calls) - len(shares))

@@ -41,7 +41,7 @@ class Expected:
     def reminder(self, config: RepeatGuardConfig) -> Reminder:
         """Put it in the words that the core has for it."""
         written = [(call.tool, canonical_arguments(call.arguments)) for call in self.calls]
-        quoted = [QuotedCall(tool, arguments, len(arguments)) for tool, arguments in written]
+        quoted = [QuotedCall.of(tool, arguments) for tool, arguments in written]
         return compose(
             Due(quoted, self.count, 0, self.is_first, self.stops),
             Wording(config.first_reminder, config.later_reminder),
