@@ -1,74 +1,58 @@
-"""The figures in short: each goal, and what is held against it."""
+"""The figures in short."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Sequence
 
 from benchmarks.costs.requests import SHORT
 from benchmarks.costs.results import Costs
-from benchmarks.costs.tables import percent, table, times, yes
+from benchmarks.costs.runs import RunCost
+from benchmarks.costs.tables import percent, table, times
 
 __all__ = ["summary"]
 
 
 def summary(costs: Costs) -> str:
-    """Write the short table: each goal, and the figures that are held against it."""
+    """Write the short table."""
     longest = max(each.messages for each in costs.requests)
-    flat = [each for each in costs.requests if each.short_goal is not None and each.messages == longest]
+    at_the_end = [each for each in costs.requests if each.messages == longest]
+    judged = [each for each in costs.calls if each.goal is not None]
+    new = [each.ratio.median for each in judged if each.kind.startswith("new")]
+    same = [each.ratio.median for each in judged if not each.kind.startswith("new")]
+    flat = [each.of_short.median for each in at_the_end if each.short_goal is not None]
     rows = [
-        _row(
-            "A call with new arguments, from 1 kB on",
-            [(each.ratio.median, each.goal) for each in costs.calls if each.kind.startswith("new")],
-            times,
-            " parsing and writing them",
-        ),
-        _row(
-            "The same call again, from 1 kB on",
-            [(each.ratio.median, each.goal) for each in costs.calls if each.kind == "the same text"],
-            times,
-            " parsing and writing them",
-        ),
-        _row(
+        ["A call with new arguments, from 1 kB on", f"{_from_to(new, times)} parsing and writing them"],
+        ["The same call again, from 1 kB on", f"{_from_to(same, times)} parsing and writing them"],
+        [
             f"A request after {longest:,} messages: Pydantic AI, AutoGen",
-            [(each.of_short.median, each.short_goal) for each in flat],
-            times,
-            f" one after {SHORT}",
-        ),
+            f"{_from_to(flat, times)} one after {SHORT}",
+        ],
         *(
-            _row(
+            [
                 f"A request after {longest:,} messages: {each.framework}, {each.way.partition(', ')[2]}",
-                [(each.of_writing.median, each.writing_goal)],
-                times,
-                " one `json.dumps` of them",
-            )
-            for each in costs.requests
-            if each.writing_goal is not None and each.messages == longest
+                f"{times(each.of_writing.median)} one `json.dumps` of them",
+            ]
+            for each in at_the_end
+            if each.writing_goal is not None
         ),
         *(
-            _row(
-                f"A run of {costs.runs[0].turns} turns with {reminders or 'no'} reminders: {name}",
-                [(measure(each).median - 1, each.goal - 1) for each in costs.runs if each.reminders == reminders],
-                percent,
-                " more",
-            )
+            [f"A run of {costs.runs[0].turns} turns with {reminders or 'no'} reminders: {name}", f"{more} more"]
             for reminders in dict.fromkeys(each.reminders for each in costs.runs)
-            for name, measure in (("time", attrgetter("time")), ("peak of memory", attrgetter("memory")))
+            for name, more in _more([each for each in costs.runs if each.reminders == reminders])
         ),
-        _row(
+        [
             f"{max(costs.scale[0].memory):,} runs on one guard, {costs.scale[0].at_once:,} at once",
-            [(each.bytes_a_run, each.bound) for each in costs.scale],
-            lambda value: f"{value:.2g} bytes",
-            " left by each",
-        ),
+            f"{_from_to([each.bytes_a_run for each in costs.scale], lambda value: f'{value:.1f} bytes')} left by each",
+        ],
     ]
-    return table(["", "Measured", "Goal, at most", "Met"], rows)
+    return table(["", "Costs"], rows)
 
 
-def _row(
-    what: str, measured: Iterable[tuple[float, float | None]], write: Callable[[float], str], of: str
-) -> list[str]:
-    judged = [(value, goal) for value, goal in measured if goal is not None]
-    low, high = min(value for value, _ in judged), max(value for value, _ in judged)
-    shown = write(high) if write(low) == write(high) else f"{write(low)} to {write(high)}"
-    return [what, shown + of, write(judged[0][1]), yes(all(value <= goal for value, goal in judged))]
+def _more(runs: Sequence[RunCost]) -> Iterator[tuple[str, str]]:
+    yield "time", _from_to([each.time.median - 1 for each in runs], percent)
+    yield "peak of memory", _from_to([each.memory.median - 1 for each in runs], percent)
+
+
+def _from_to(values: Sequence[float], write: Callable[[float], str]) -> str:
+    low, high = write(min(values)), write(max(values))
+    return high if low == high else f"{low} to {high}"
