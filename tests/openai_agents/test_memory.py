@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from repeatguard_core import RepeatChain, RepeatGuardConfig
-from repeatguard_openai_agents._items import read
+from repeatguard_openai_agents._items import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 
 USER = {"role": "user", "content": "go"}
@@ -29,7 +29,7 @@ def result(number: int) -> dict[str, Any]:
 
 def place(memory: RunMemory, *items: Any) -> list[tuple[int, int]]:
     """Find the places of the reminders in a request, each with its count."""
-    placements = memory.place([read(item) for item in items], lambda: RepeatChain(CONFIG))
+    placements = memory.place(Conversation(items), lambda: RepeatChain(CONFIG))
     return [(placement.index, placement.reminder.count) for placement in placements]
 
 

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from openai.types.responses import ResponseFunctionToolCall, ResponseInputItemParam
 from repeatguard_core import RepeatChain, RepeatGuardConfig
-from repeatguard_openai_agents._items import read
+from repeatguard_openai_agents._items import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 from repeatguard_openai_agents._placements import Placement, end_of_model
 
@@ -27,7 +27,7 @@ def call(arguments: str = "{}", **fields: Any) -> dict[str, Any]:
 
 def find(*items: object) -> list[Placement]:
     """Find the reminders that are missing, for a threshold of two."""
-    placements = RunMemory().place([read(item) for item in items], lambda: RepeatChain(CONFIG))
+    placements = RunMemory().place(Conversation(items), lambda: RepeatChain(CONFIG))
     return [placement for placement in placements if not placement.is_there]
 
 
@@ -53,7 +53,7 @@ def test_the_place_does_not_depend_on_what_follows(after: tuple[object, ...]) ->
 @pytest.mark.parametrize(("after", "is_new"), [((), True), ((USER,), True), ((ANSWER,), False), ((call(),), False)])
 def test_a_reminder_is_new_until_the_model_goes_on(after: tuple[object, ...], is_new: bool) -> None:  # noqa: FBT001
     """Only then is it announced."""
-    end = end_of_model([read(item) for item in (USER, *TWICE, *after)])
+    end = end_of_model(Conversation((USER, *TWICE, *after)))
     assert [placement.index >= end for placement in find(USER, *TWICE, *after)] == [is_new]
 
 

@@ -11,7 +11,7 @@ from openai.types.responses.response_output_item import McpCall
 from pydantic import TypeAdapter
 from repeatguard_core import RepeatChain, RepeatGuardConfig
 from repeatguard_openai_agents import RepeatGuardHooks
-from repeatguard_openai_agents._items import read
+from repeatguard_openai_agents._items import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 
 from tests.openai_agents.scripted_model import ScriptedModel, both_ways, call, reminders, run_to_the_end, say
@@ -24,7 +24,7 @@ OUTPUTS: TypeAdapter[ResponseOutputItem] = TypeAdapter(ResponseOutputItem)
 
 def places(*items: object, memory: RunMemory | None = None, config: RepeatGuardConfig = RESET) -> list[int]:
     """Find the places of the reminders where a changed result begins a new chain."""
-    placements = (memory or RunMemory()).place([read(item) for item in items], lambda: RepeatChain(config))
+    placements = (memory or RunMemory()).place(Conversation(items), lambda: RepeatChain(config))
     return [placement.index for placement in placements]
 
 

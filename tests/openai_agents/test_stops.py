@@ -13,7 +13,7 @@ from agents.exceptions import AgentsException
 from repeatguard_core import RepeatChain
 from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks, RepeatLoopError, ToolSettings
-from repeatguard_openai_agents._items import read
+from repeatguard_openai_agents._items import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 from repeatguard_openai_agents._placements import end_of_run
 
@@ -209,7 +209,7 @@ def turn(number: int) -> list[Any]:
 
 def end_in(memory: RunMemory, *items: Any) -> int | None:
     """Tell at which count a run ends before such a request."""
-    conversation = [read(item) for item in items]
+    conversation = Conversation(items)
     end = end_of_run(conversation, memory.place(conversation, lambda: RepeatChain(AT_THREE)))
     return None if end is None else end.reminder.count
 
@@ -231,5 +231,5 @@ def test_the_same_request_again_ends_again() -> None:
     assert [end_in(memory, *THREE_TURNS), end_in(memory, *THREE_TURNS), end_in(RunMemory(), *THREE_TURNS)] == [3] * 3
     assert end_in(memory, *THREE_TURNS, USER) is None
     assert end_in(RunMemory(), *THREE_TURNS, *turn(4)) == 4
-    text = memory.place([read(item) for item in THREE_TURNS], lambda: RepeatChain(AT_THREE))[0].reminder.text
+    text = memory.place(Conversation(THREE_TURNS), lambda: RepeatChain(AT_THREE))[0].reminder.text
     assert end_in(RunMemory(), *THREE_TURNS, {"role": "user", "content": text}) == 3

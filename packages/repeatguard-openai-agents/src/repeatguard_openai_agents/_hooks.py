@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -56,8 +56,8 @@ class _Guard:
     ) -> None:
         unseen = end_of_model(conversation)
         missing = [placement for placement in placements if not placement.is_there and not placement.reminder.stops]
-        for placement in reversed(missing):
-            input_items.insert(placement.index, {"role": "user", "content": placement.reminder.text})
+        if missing:
+            input_items[:] = _with_reminders(input_items, missing)
         for placement in missing:
             if placement.index >= unseen:
                 self._announce(placement.reminder)
@@ -81,6 +81,17 @@ class _Guard:
 
     def _memory(self, context: RunContextWrapper[Any]) -> RunMemory:
         return self._memories.setdefault(context, RunMemory())
+
+
+def _with_reminders(
+    input_items: Sequence[TResponseInputItem], missing: Iterable[Placement]
+) -> Iterator[TResponseInputItem]:
+    start = 0
+    for placement in missing:
+        yield from input_items[start : placement.index]
+        yield {"role": "user", "content": placement.reminder.text}
+        start = placement.index
+    yield from input_items[start:]
 
 
 _Hooks = TypeVar("_Hooks", RunHooks[Any], AgentHooks[Any])

@@ -87,13 +87,21 @@ def read(item: object) -> Item:
         return Item(Kind.MODEL)
     if item_type in _ARGUMENTS_OF:
         return _read_call(item_type, fields)
-    if item_type.endswith(_RESULT_SUFFIX) or item_type == _APPROVAL:
-        call_id = _name(fields, "approval_request_id" if item_type == _APPROVAL else "call_id")
+    if _is_result(item_type):
+        call_id = _answered_call(item_type, fields)
         result = _RESULT_IN.get(item_type, _output)(fields)
         return Item(Kind.RESULT, None, call_id, result=result, hands_off=_hands_off(result), identity=call_id)
     if item_type == "message" and fields.get("role") in _ROLES_BESIDE_THE_MODEL:
         return Item(Kind.REMINDER if _is_reminder(fields.get("content")) else Kind.MATERIAL)
     return Item(Kind.MODEL)
+
+
+def _is_result(item_type: str) -> bool:
+    return item_type.endswith(_RESULT_SUFFIX) or item_type == _APPROVAL
+
+
+def _answered_call(item_type: str, fields: Mapping[str, object]) -> str | None:
+    return _name(fields, "approval_request_id" if item_type == _APPROVAL else "call_id")
 
 
 class Conversation(Sequence[Item]):
@@ -125,6 +133,19 @@ class Conversation(Sequence[Item]):
         if item is None:
             item = self._read[index] = read(self._items[index])
         return item
+
+    def is_result_of(self, index: int, call_id: str | None) -> bool:
+        """Tell whether an item is the result of a call, without reading more of it."""
+        fields = _fields(self._items[index])
+        item_type = fields.get("type")
+        return isinstance(item_type, str) and _is_result(item_type) and _answered_call(item_type, fields) == call_id
+
+    def is_reminder(self, index: int) -> bool:
+        """Tell whether there is an item, and it is a message of ours, without reading more of it."""
+        if index >= len(self._items):
+            return False
+        fields = _fields(self._items[index])
+        return fields.get("role") in _ROLES_BESIDE_THE_MODEL and _is_reminder(fields.get("content"))
 
 
 def _read_call(item_type: str, fields: Mapping[str, object]) -> Item:

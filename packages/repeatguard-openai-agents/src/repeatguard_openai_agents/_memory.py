@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from repeatguard_core import RepeatChain
 
-from repeatguard_openai_agents._items import Item, Kind, read
+from repeatguard_openai_agents._items import Conversation, Item, Kind, read
 from repeatguard_openai_agents._placements import Anchor, Batch, Mark, Placement, Walk, anchor_at, end_of_model
 
 __all__ = ["RunMemory"]
@@ -64,7 +64,7 @@ class RunMemory:
         self._end = place
         return is_new
 
-    def place(self, conversation: Sequence[Item], new_chain: Callable[[], RepeatChain]) -> list[Placement]:
+    def place(self, conversation: Conversation, new_chain: Callable[[], RepeatChain]) -> list[Placement]:
         """Find the places of all reminders in a conversation that is about to be sent.
 
         Args:
@@ -81,22 +81,24 @@ class RunMemory:
         if resumed is None:
             self._given = {}
         start, walk, batch = resumed or (0, Walk(new_chain()), Batch())
-        placements = sorted(self._given_before(conversation, start), key=attrgetter("index"))
+        given = dict(self._given_before(conversation, start))
         walk.go(conversation, start, batch)
-        placements += walk.placements
+        placements = [*sorted(given.values(), key=attrgetter("index")), *walk.placements]
+        given |= {anchor_at(conversation, each.index): each for each in walk.placements}
         self._mark = walk.mark
         if any(conversation[index].kind is Kind.MATERIAL for index in range(start, len(conversation))):
             self._response = ()  # it stood before the new material
         if self._is_handed_over:
             unseen = end_of_model(conversation)
             placements = [placement for placement in placements if placement.index < unseen]
+            given = {anchor: placement for anchor, placement in given.items() if placement.index < unseen}
             self._mark = replace(walk.mark, chain=new_chain()) if walk.mark else None
             self._is_handed_over = False
-        self._given = {anchor_at(conversation, each.index): each for each in placements}
+        self._given = given
         return placements
 
     def _resume(
-        self, conversation: Sequence[Item], new_chain: Callable[[], RepeatChain]
+        self, conversation: Conversation, new_chain: Callable[[], RepeatChain]
     ) -> tuple[int, Walk, Batch] | None:
         """Find where counting goes on, and with what; None if nothing in sight is known."""
         mark = self._mark
@@ -111,7 +113,7 @@ class RunMemory:
         chain = new_chain() if mark is None or mark.has_material else copy.copy(mark.chain)
         return start, Walk(chain, mark), Batch(self._out_of_sight(conversation))
 
-    def _out_of_sight(self, conversation: Sequence[Item]) -> Iterator[Item]:
+    def _out_of_sight(self, conversation: Conversation) -> Iterator[Item]:
         """List what is not in sight of the last response; only results that are can be waited for."""
         calls = {item.identity for item in conversation if item.kind is Kind.CALL}
         results = {item.call_id for item in conversation if item.kind is Kind.RESULT}
@@ -121,18 +123,21 @@ class RunMemory:
             elif item.kind is Kind.RESULT and item.call_id not in results:
                 yield item
 
-    def _given_before(self, conversation: Sequence[Item], end: int) -> Iterator[Placement]:
+    def _given_before(self, conversation: Conversation, end: int) -> Iterator[tuple[Anchor, Placement]]:
         """Find the places of the reminders that were given earlier and whose place is still in sight."""
         moved = dict(self._given)
         for anchor, given in self._given.items():  # as long as only the end changes, each is where it was
-            if given.index <= end and anchor_at(conversation, given.index) == anchor:
-                yield _found(conversation, given.index, moved.pop(anchor))
+            if given.index <= end and conversation.is_result_of(given.index - 1, anchor.identity):
+                yield anchor, _found(conversation, given.index, moved.pop(anchor))
         for place in range(1, end + 1 if moved else 0):
-            if given_elsewhere := moved.pop(anchor_at(conversation, place), None):
-                yield _found(conversation, place, given_elsewhere)
+            anchor = anchor_at(conversation, place)
+            if given_elsewhere := moved.pop(anchor, None):
+                yield anchor, _found(conversation, place, given_elsewhere)
 
 
-def _found(conversation: Sequence[Item], place: int, given: Placement) -> Placement:
+def _found(conversation: Conversation, place: int, given: Placement) -> Placement:
     """Give the reminder its place of now."""
-    is_there = place < len(conversation) and conversation[place].kind is Kind.REMINDER
+    is_there = conversation.is_reminder(place)
+    if (place, is_there) == (given.index, given.is_there):
+        return given
     return Placement(place, given.reminder, is_there)
