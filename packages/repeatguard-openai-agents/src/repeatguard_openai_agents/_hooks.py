@@ -14,7 +14,7 @@ from agents.tracing import custom_span
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
 from repeatguard_openai_agents._errors import RepeatLoopError
-from repeatguard_openai_agents._items import Conversation, Item
+from repeatguard_openai_agents._items import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 from repeatguard_openai_agents._placements import Placement, anchor_at, end_of_model, end_of_run
 
@@ -52,7 +52,7 @@ class _Guard:
             raise RepeatLoopError(end.reminder)
 
     def _remind(
-        self, input_items: list[TResponseInputItem], conversation: Sequence[Item], placements: Sequence[Placement]
+        self, input_items: list[TResponseInputItem], conversation: Conversation, placements: Sequence[Placement]
     ) -> None:
         unseen = end_of_model(conversation)
         missing = [placement for placement in placements if not placement.is_there and not placement.reminder.stops]

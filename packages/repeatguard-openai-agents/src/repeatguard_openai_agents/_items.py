@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
-from typing import Final, NamedTuple, overload
+from typing import Final, NamedTuple
 
 from repeatguard_core import ToolCall, is_reminder
 
@@ -104,7 +104,7 @@ def _answered_call(item_type: str, fields: Mapping[str, object]) -> str | None:
     return _name(fields, "approval_request_id" if item_type == _APPROVAL else "call_id")
 
 
-class Conversation(Sequence[Item]):
+class Conversation:
     """What is about to be sent, read item by item where somebody looks.
 
     Args:
@@ -119,16 +119,12 @@ class Conversation(Sequence[Item]):
         """Count the items."""
         return len(self._items)
 
-    @overload
-    def __getitem__(self, index: int) -> Item: ...
+    def __iter__(self) -> Iterator[Item]:
+        """Go through the items."""
+        return (self[index] for index in range(len(self)))
 
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Item]: ...
-
-    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
-        """Give an item, or some of them."""
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
+    def __getitem__(self, index: int) -> Item:
+        """Give an item."""
         item = self._read.get(index)
         if item is None:
             item = self._read[index] = read(self._items[index])

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from repeatguard_core import Reminder, RepeatChain, ToolCall
 
-from repeatguard_openai_agents._items import Item, Kind
+from repeatguard_openai_agents._items import Conversation, Item, Kind
 
 __all__ = ["Anchor", "Batch", "Mark", "Placement", "Walk", "anchor_at", "end_of_model", "end_of_run"]
 
@@ -123,7 +123,7 @@ class Walk:
         self.mark = mark
         self._chain = chain
 
-    def go(self, conversation: Sequence[Item], start: int, batch: Batch) -> None:
+    def go(self, conversation: Conversation, start: int, batch: Batch) -> None:
         """Go to the end of a conversation, which is about to be sent.
 
         Args:
@@ -144,7 +144,7 @@ class Walk:
         if batch.is_answered:
             self._close(batch, conversation, len(conversation))
 
-    def _close(self, batch: Batch, conversation: Sequence[Item], index: int) -> None:
+    def _close(self, batch: Batch, conversation: Conversation, index: int) -> None:
         reminder = self._chain.observe(batch.calls)
         if batch.hands_off:
             self._chain.reset()
@@ -163,7 +163,7 @@ class Walk:
 _BESIDE_THE_MODEL: Final = frozenset({Kind.MATERIAL, Kind.REMINDER})
 
 
-def anchor_at(conversation: Sequence[Item], index: int) -> Anchor:
+def anchor_at(conversation: Conversation, index: int) -> Anchor:
     """Name the item that stands before a place.
 
     Args:
@@ -177,7 +177,7 @@ def anchor_at(conversation: Sequence[Item], index: int) -> Anchor:
     return Anchor(item.kind, item.identity)
 
 
-def end_of_model(conversation: Sequence[Item]) -> int:
+def end_of_model(conversation: Conversation) -> int:
     """Find the place behind the last item that the model has made or has been answered.
 
     Args:
@@ -190,7 +190,7 @@ def end_of_model(conversation: Sequence[Item]) -> int:
     return next((place for place in places if conversation[place - 1].kind not in _BESIDE_THE_MODEL), 0)
 
 
-def end_of_run(conversation: Sequence[Item], placements: Sequence[Placement]) -> Placement | None:
+def end_of_run(conversation: Conversation, placements: Sequence[Placement]) -> Placement | None:
     """Find out whether the run ends, in place of the request.
 
     Args:
