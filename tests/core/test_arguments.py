@@ -425,8 +425,11 @@ def test_what_is_deeper_than_usual_is_compared_by_meaning_where_the_parser_can_r
     usual = sys.getrecursionlimit()
     sys.setrecursionlimit(20_000)
     try:
+        json.loads("[" * 2_500 + "]" * 2_500)
         assert same("[" * 2_500 + "1.0" + "]" * 2_500, "[" * 2_500 + " 1" + "]" * 2_500)
         assert not same("[" * 2_500 + "1" + "]" * 2_500, "[" * 2_500 + "2" + "]" * 2_500)
+    except RecursionError:
+        pytest.skip("this interpreter's parser does not go so deep")
     finally:
         sys.setrecursionlimit(usual)
 
