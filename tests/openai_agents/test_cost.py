@@ -74,10 +74,10 @@ async def test_reminders_are_found_again_where_the_history_was_cut() -> None:
     guard, context = RepeatGuardHooks(), RunContextWrapper[Any](None)
     items = conversation(50, same=False)
     assert await request(guard, context, items) == ([7, 12, 19], len(items))
-    del items[1:8]  # the first three calls with their results, and one call
+    del items[1:9]  # the first four calls with their results, so that results stand where other results stood
     items += turn(50, same=False)
     places, _ = await request(guard, context, items)
-    assert places == [4, 11]
+    assert places == [3, 10]
     items += turn(51, same=False)
-    assert (await request(guard, context, items))[0] == [4, 11]
+    assert (await request(guard, context, items))[0] == [3, 10]
     assert (await request(guard, context, items))[1] <= 8
