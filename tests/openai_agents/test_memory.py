@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from repeatguard_core import RepeatChain, RepeatGuardConfig
-from repeatguard_openai_agents._items import Conversation
+from repeatguard_openai_agents._conversation import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 
 USER = {"role": "user", "content": "go"}

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from openai.types.responses import ResponseFunctionToolCall, ResponseInputItemParam
 from repeatguard_core import RepeatChain, RepeatGuardConfig
-from repeatguard_openai_agents._items import Conversation
+from repeatguard_openai_agents._conversation import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 from repeatguard_openai_agents._placements import Placement, end_of_model
 

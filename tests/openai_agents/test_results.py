@@ -11,7 +11,7 @@ from openai.types.responses.response_output_item import McpCall
 from pydantic import TypeAdapter
 from repeatguard_core import RepeatChain, RepeatGuardConfig
 from repeatguard_openai_agents import RepeatGuardHooks
-from repeatguard_openai_agents._items import Conversation
+from repeatguard_openai_agents._conversation import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 
 from tests.openai_agents.scripted_model import ScriptedModel, both_ways, call, reminders, run_to_the_end, say

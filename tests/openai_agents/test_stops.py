@@ -13,7 +13,7 @@ from agents.exceptions import AgentsException
 from repeatguard_core import RepeatChain
 from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks, RepeatLoopError, ToolSettings
-from repeatguard_openai_agents._items import Conversation
+from repeatguard_openai_agents._conversation import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 from repeatguard_openai_agents._placements import end_of_run
 

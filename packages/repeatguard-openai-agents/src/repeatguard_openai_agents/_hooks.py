@@ -13,8 +13,8 @@ from agents.run_context import AgentHookContext, RunContextWrapper
 from agents.tracing import custom_span
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
+from repeatguard_openai_agents._conversation import Conversation
 from repeatguard_openai_agents._errors import RepeatLoopError
-from repeatguard_openai_agents._items import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 from repeatguard_openai_agents._placements import Placement, anchor_at, end_of_model, end_of_run
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
 from repeatguard_core import ToolCall, is_reminder
 
-__all__ = ["Conversation", "Item", "Kind", "read"]
+__all__ = ["Item", "Kind", "is_ours", "is_result_of", "read"]
 
 #: Each type of call, and the fields that may hold its arguments.
 _ARGUMENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
@@ -104,44 +104,26 @@ def _answered_call(item_type: str, fields: Mapping[str, object]) -> str | None:
     return _name(fields, "approval_request_id" if item_type == _APPROVAL else "call_id")
 
 
-class Conversation:
-    """What is about to be sent, read item by item where somebody looks.
+def is_result_of(item: object, call_id: str | None) -> bool:
+    """Tell whether an item is the result of a call, without reading more of it.
 
     Args:
-        items: Dictionaries, or objects of the client's.
+        item: As for `read`.
+        call_id: The call's name.
     """
+    fields = _fields(item)
+    item_type = fields.get("type")
+    return isinstance(item_type, str) and _is_result(item_type) and _answered_call(item_type, fields) == call_id
 
-    def __init__(self, items: Iterable[object]) -> None:
-        self._items = tuple(items)
-        self._read: dict[int, Item] = {}
 
-    def __len__(self) -> int:
-        """Count the items."""
-        return len(self._items)
+def is_ours(item: object) -> bool:
+    """Tell whether an item is a message of ours, without reading more of it.
 
-    def __iter__(self) -> Iterator[Item]:
-        """Go through the items."""
-        return (self[index] for index in range(len(self)))
-
-    def __getitem__(self, index: int) -> Item:
-        """Give an item."""
-        item = self._read.get(index)
-        if item is None:
-            item = self._read[index] = read(self._items[index])
-        return item
-
-    def is_result_of(self, index: int, call_id: str | None) -> bool:
-        """Tell whether an item is the result of a call, without reading more of it."""
-        fields = _fields(self._items[index])
-        item_type = fields.get("type")
-        return isinstance(item_type, str) and _is_result(item_type) and _answered_call(item_type, fields) == call_id
-
-    def is_reminder(self, index: int) -> bool:
-        """Tell whether there is an item, and it is a message of ours, without reading more of it."""
-        if index >= len(self._items):
-            return False
-        fields = _fields(self._items[index])
-        return fields.get("role") in _ROLES_BESIDE_THE_MODEL and _is_reminder(fields.get("content"))
+    Args:
+        item: As for `read`.
+    """
+    fields = _fields(item)
+    return fields.get("role") in _ROLES_BESIDE_THE_MODEL and _is_reminder(fields.get("content"))
 
 
 def _read_call(item_type: str, fields: Mapping[str, object]) -> Item:

@@ -14,7 +14,8 @@ from operator import attrgetter
 
 from repeatguard_core import RepeatChain
 
-from repeatguard_openai_agents._items import Conversation, Item, Kind, read
+from repeatguard_openai_agents._conversation import Conversation
+from repeatguard_openai_agents._items import Item, Kind, read
 from repeatguard_openai_agents._placements import Anchor, Batch, Mark, Placement, Walk, anchor_at, end_of_model
 
 __all__ = ["RunMemory"]

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 from repeatguard_core import Reminder, RepeatChain, ToolCall
 
-from repeatguard_openai_agents._items import Conversation, Item, Kind
+from repeatguard_openai_agents._conversation import Conversation
+from repeatguard_openai_agents._items import Item, Kind
 
 __all__ = ["Anchor", "Batch", "Mark", "Placement", "Walk", "anchor_at", "end_of_model", "end_of_run"]
 
