@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from benchmarks.costs.requests import SHORT
 from benchmarks.costs.results import Costs
-from benchmarks.costs.runs import RunCost
 from benchmarks.costs.tables import percent, table, times
 
 __all__ = ["summary"]
@@ -35,10 +34,13 @@ def summary(costs: Costs) -> str:
             for each in at_the_end
             if each.writing_goal is not None
         ),
+        # Of a run's time the page says how far it can be told from noise, for which a short table has no room.
         *(
-            [f"A run of {costs.runs[0].turns} turns with {reminders or 'no'} reminders: {name}", f"{more} more"]
-            for reminders in dict.fromkeys(each.reminders for each in costs.runs)
-            for name, more in _more([each for each in costs.runs if each.reminders == reminders])
+            [
+                f"A run of {costs.runs[0].turns} turns with {some or 'no'} reminders: peak of memory",
+                f"{_from_to([each.memory.median - 1 for each in costs.runs if each.reminders == some], percent)} more",
+            ]
+            for some in dict.fromkeys(each.reminders for each in costs.runs)
         ),
         [
             f"{max(costs.scale[0].memory):,} runs on one guard, {costs.scale[0].at_once:,} at once",
@@ -46,11 +48,6 @@ def summary(costs: Costs) -> str:
         ],
     ]
     return table(["", "Costs"], rows)
-
-
-def _more(runs: Sequence[RunCost]) -> Iterator[tuple[str, str]]:
-    yield "time", _from_to([each.time.median - 1 for each in runs], percent)
-    yield "peak of memory", _from_to([each.memory.median - 1 for each in runs], percent)
 
 
 def _from_to(values: Sequence[float], write: Callable[[float], str]) -> str:

@@ -45,7 +45,7 @@ class RepeatChain:
 
     def __copy__(self) -> RepeatChain:
         """Make a chain that stands where this one does; each then goes its own way."""
-        chain = object.__new__(RepeatChain)
+        chain = object.__new__(type(self))
         chain._config, chain._book, chain._untracked = self._config, self._book, self._untracked
         chain._state = self._state
         return chain
