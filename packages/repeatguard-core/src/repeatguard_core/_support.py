@@ -16,14 +16,21 @@ from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._errors import describe
 from repeatguard_core._reminder import Reminder
 
-try:
-    from repeatguard_core._opentelemetry import record
-except ImportError:  # the extra is not installed
-    record = None
-
 __all__ = ["AdapterSupport"]
 
 _LOGGER: Final = logging.getLogger("repeatguard")
+
+
+def _find_recorder() -> Callable[[Reminder, str | None], None] | None:
+    """Find what shows reminders in OpenTelemetry, which is an extra; None if that is not installed."""
+    try:
+        from repeatguard_core._opentelemetry import record  # noqa: PLC0415
+    except ImportError:
+        return None
+    return record
+
+
+_RECORD: Final = _find_recorder()
 
 
 class AdapterSupport:
@@ -98,9 +105,9 @@ class AdapterSupport:
                 "agent": agent_name,
             },
         )
-        if record is not None:
+        if _RECORD is not None:
             with self.failing_open("OpenTelemetry"):
-                record(reminder, agent_name)
+                _RECORD(reminder, agent_name)
         if self._on_reminder is not None and not reminder.stops:
             with self.failing_open("on_reminder"):
                 _refuse_awaitable(self._on_reminder(reminder))
