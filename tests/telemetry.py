@@ -57,11 +57,13 @@ class Telemetry(SpanProcessor):
         """Take what the guard has counted since the last time, for each counter, by attributes."""
         found: Any = self._reader.get_metrics_data()
         return {
-            metric.name: [(dict(point.attributes), point.value) for point in metric.data.data_points]
+            metric.name: counted
             for resource in (found.resource_metrics if found else ())
             for scope in resource.scope_metrics
             for metric in scope.metrics
             if scope.scope.name == "repeatguard"
+            # Early releases go on telling of what has not been counted again.
+            if (counted := [(dict(point.attributes), point.value) for point in metric.data.data_points if point.value])
         }
 
 

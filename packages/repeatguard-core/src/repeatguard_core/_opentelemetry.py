@@ -40,8 +40,12 @@ def record(reminder: Reminder, agent_name: str | None) -> None:
     (stops if reminder.stops else reminders).add(1, attributes)
     span = trace.get_current_span()
     if span.is_recording():
-        attributes["repeatguard.count"] = reminder.count
-        attributes["repeatguard.cycle_length"] = len(reminder.tool_names)
+        # A copy, since a counter may hold on to what it was given.
+        attributes = {
+            **attributes,
+            "repeatguard.count": reminder.count,
+            "repeatguard.cycle_length": len(reminder.tool_names),
+        }
         if os.environ.get(_CAPTURE_CONTENT, "").strip().lower() in _IN_SPANS:
             attributes["repeatguard.arguments"] = reminder.arguments
         span.add_event("repeatguard.stop" if reminder.stops else "repeatguard.reminder", attributes)
