@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import textwrap
@@ -132,3 +133,41 @@ def test_every_setting_is_in_the_table() -> None:
     table = SETTINGS.read_text(encoding="utf-8").partition("## All settings")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert {name.strip(" `") for row in rows for name in row.split(",")} == set(RepeatGuardConfig.model_fields)
+
+
+WATCHING = ROOT / "docs/watching.md"
+
+ANNOUNCE = """
+from repeatguard_core import AdapterSupport, RepeatGuardConfig, ToolCall
+
+with trace.get_tracer("program").start_as_current_span("mine"):
+    for stop_after in (None, 3):
+        support = AdapterSupport(RepeatGuardConfig(thresholds=(2,), stop_after=stop_after))
+        reminder = support.new_chain().observe([ToolCall("run_sql")] * (stop_after or 2))
+        support.announce(reminder, agent_name="clerk")
+"""
+
+
+@pytest.mark.rules("S6")
+def test_opentelemetry_is_shown_the_names_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them and no other, once a program has set OpenTelemetry up as the page shows."""
+    page = WATCHING.read_text(encoding="utf-8")
+    (_, setup) = blocks(WATCHING, "python")
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "span_only")
+    command = [sys.executable, "-W", "error", "-c", setup.content + ANNOUNCE]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
+    name = re.compile(r"(?:repeatguard|gen_ai)\.[a-z._]+")
+    table = "\n".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
+    assert set(name.findall(run.stdout)) == set(name.findall(table))
+
+
+@pytest.mark.rules("S6")
+def test_the_log_has_the_fields_of_the_page() -> None:
+    """With the set-up that the page shows, and all fields of its table."""
+    (setup, _) = blocks(WATCHING, "python")
+    more = "\nprint(*sorted(defaults))\nfrom opentelemetry import trace" + ANNOUNCE
+    command = [sys.executable, "-W", "error", "-c", setup.content + more]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
+    assert [line.partition(" [")[2] for line in run.stderr.splitlines()] == ["agent: clerk]"] * 2
+    table = WATCHING.read_text(encoding="utf-8").partition("| Field |")[2].partition("\n\n")[0]
+    assert run.stdout.split() == sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE))

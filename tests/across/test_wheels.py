@@ -91,9 +91,11 @@ def test_an_adapter_requires_the_core_of_its_own_version(wheels: dict[str, zipfi
     """From this version on, and below the next that may break something."""
     wheel = wheels[package.replace("-", "_")]
     version = Version(metadata(wheel)["Version"])
-    (core,) = [requirement for requirement in requirements(wheel) if requirement.name == "repeatguard-core"]
+    cores = [requirement for requirement in requirements(wheel) if requirement.name == "repeatguard-core"]
     following = f"{version.major}.{version.minor + 1}" if version.major == 0 else f"{version.major + 1}"
-    assert {str(specifier) for specifier in core.specifier} == {f">={version}", f"<{following}"}
+    assert [core.extras for core in cores] == [set(), {"opentelemetry"}]
+    for core in cores:
+        assert {str(specifier) for specifier in core.specifier} == {f">={version}", f"<{following}"}
 
 
 @pytest.mark.parametrize("package", [name for name in packages() if name != "repeatguard-core"])
@@ -133,9 +135,11 @@ def test_the_core_imports_pydantic_alone() -> None:
     """Beside the standard library and itself; and never the contract kit, which imports pytest."""
     allowed = {*sys.stdlib_module_names, "pydantic", "pydantic_core", "tomli", "repeatguard_core"}
     type_checking_only = {"typing_extensions"}
+    with_an_extra = {"_opentelemetry.py": {"opentelemetry"}}
     for file in sources("repeatguard-core"):
         for module, _ in imports(file):
-            assert module.partition(".")[0] in allowed | type_checking_only, f"{file.name} imports {module}"
+            may_be_imported = allowed | type_checking_only | with_an_extra.get(file.name, set())
+            assert module.partition(".")[0] in may_be_imported, f"{file.name} imports {module}"
             assert not module.startswith("repeatguard_core.testing"), f"{file.name} imports {module}"
 
 

@@ -29,7 +29,9 @@ class _Guard:
         # A run and its handoffs share one context object, and a memory ends with it.
         self._memories: WeakKeyDictionary[RunContextWrapper[Any], RunMemory] = WeakKeyDictionary()
 
-    def before_request(self, context: RunContextWrapper[Any], input_items: list[TResponseInputItem]) -> None:
+    def before_request(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], input_items: list[TResponseInputItem]
+    ) -> None:
         """Put the missing reminders into the list, which is the very one that the model is sent.
 
         The SDK forgets them after the request, so earlier ones are put back each time: what the
@@ -45,14 +47,18 @@ class _Guard:
             placements = memory.place(conversation, self._support.new_chain)
             end = end_of_run(conversation, placements)
             if end is None:
-                self._remind(input_items, conversation, placements)
+                self._remind(agent, input_items, conversation, placements)
             elif memory.note_end(anchor_at(conversation, end.index)):
-                self._announce(end.reminder)
+                self._announce(end.reminder, agent)
         if end is not None:
             raise RepeatLoopError(end.reminder)
 
     def _remind(
-        self, input_items: list[TResponseInputItem], conversation: Conversation, placements: Sequence[Placement]
+        self,
+        agent: Agent[Any],
+        input_items: list[TResponseInputItem],
+        conversation: Conversation,
+        placements: Sequence[Placement],
     ) -> None:
         unseen = end_of_model(conversation)
         missing = [placement for placement in placements if not placement.is_there and not placement.reminder.stops]
@@ -60,11 +66,11 @@ class _Guard:
             input_items[:] = _with_reminders(input_items, missing)
         for placement in missing:
             if placement.index >= unseen:
-                self._announce(placement.reminder)
+                self._announce(placement.reminder, agent)
 
-    def _announce(self, reminder: Reminder) -> None:
+    def _announce(self, reminder: Reminder, agent: Agent[Any]) -> None:
         """Log it and so on, and show it in the run's trace, without its arguments."""
-        self._support.announce(reminder)
+        self._support.announce(reminder, agent_name=agent.name)
         data = {"tool": reminder.tool_name, "count": reminder.count, "threshold": reminder.threshold}
         with custom_span(f"repeatguard.{'stop' if reminder.stops else 'reminder'}", data):
             pass
@@ -111,7 +117,7 @@ class _Guarding(Generic[_Hooks]):
         input_items: list[TResponseInputItem],
     ) -> None:
         """Put the reminders into the list that the model is about to be sent, or end the run in place of that."""
-        self._guard.before_request(context, input_items)
+        self._guard.before_request(context, agent, input_items)
         await self._inner.on_llm_start(context, agent, system_prompt, input_items)
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:

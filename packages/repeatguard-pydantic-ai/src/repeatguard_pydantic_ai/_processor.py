@@ -9,6 +9,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
+from repeatguard_pydantic_ai._agents import agent_name
 from repeatguard_pydantic_ai._derivation import RunMemory
 from repeatguard_pydantic_ai._errors import RepeatLoopError
 
@@ -68,7 +69,7 @@ class RepeatGuardProcessor:
                     end = RepeatLoopError(missing.reminder, ctx.messages)
                 else:
                     messages = [*messages[: missing.index], missing.message, *messages[missing.index :]]
-                self._support.announce(missing.reminder)
+                self._support.announce(missing.reminder, agent_name=agent_name(ctx))
         if end is not None:
             raise end
         return messages
