@@ -219,7 +219,7 @@ def typing(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Run what the documentation shows, and compare what it prints."""
     session.install(*wheels(*PACKAGES), *dependency_group("test"), *ALL_TEST_REQUIREMENTS)
-    files = [f"tests/across/test_{name}.py" for name in ("docs", "examples", "rules")]
+    files = [f"tests/across/test_{name}.py" for name in ("docs", "examples", "messages", "rules")]
     session.run("pytest", *files, *session.posargs)
 
 

@@ -124,8 +124,9 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
             hint = _misplaced(document, file) or _misspelled(document)
             msg = f"{file} has no table [{_table_name(file)}]{hint or _NO_TABLE_NEEDED}"
             raise ValueError(msg)
-        if misplaced := _misplaced(document, file):  # what stands there would be without effect
-            msg = f"{file} has two tables for repeatguard{misplaced}"
+        if _misplaced(document, file):  # what stands there would be without effect
+            right, wrong = _table_name(file), _other_name(file)
+            msg = f"{file} has two tables for repeatguard; move what is in [{wrong}] into [{right}]"
             raise ValueError(msg)
         try:
             return cls.model_validate(settings)
@@ -167,6 +168,11 @@ def _table_name(file: Path) -> str:
     return "tool.repeatguard" if file.name == _PYPROJECT else "repeatguard"
 
 
+def _other_name(file: Path) -> str:
+    """Give the table's name in the other kind of file."""
+    return "repeatguard" if file.name == _PYPROJECT else "tool.repeatguard"
+
+
 def _table(document: Mapping[str, object], dotted_name: str) -> object:
     """Find a table, or None."""
     value: object = document
@@ -177,7 +183,7 @@ def _table(document: Mapping[str, object], dotted_name: str) -> object:
 
 def _misplaced(document: Mapping[str, object], file: Path) -> str:
     """Add a hint if the table is there under the name that belongs in the other kind of file."""
-    other = "repeatguard" if file.name == _PYPROJECT else "tool.repeatguard"
+    other = _other_name(file)
     return "" if _table(document, other) is None else f"; the one it has, [{other}], is not the name for this file"
 
 
