@@ -12,11 +12,11 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
-    ModelWrapValidatorHandler,
     PlainSerializer,
     ValidationError,
     model_validator,
 )
+from pydantic.functional_validators import ModelWrapValidatorHandler  # of early releases it is here alone
 
 from repeatguard_core._faults import fault, in_plain_words
 from repeatguard_core._thresholds import validated_thresholds
@@ -126,7 +126,11 @@ class Settings(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         for name, value in super().__repr_args__():
             field = type(self).model_fields.get(name or "")
-            if field is None or field.is_required() or value != field.get_default(call_default_factory=True):
+            if (
+                field is None
+                or field.is_required()
+                or value != field.get_default(call_default_factory=True, validated_data={})
+            ):
                 yield name, value
 
     @model_validator(mode="wrap")
