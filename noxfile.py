@@ -1,8 +1,8 @@
 """All checks of the repository: `nox` runs them, `nox -l` lists them.
 
 Packages are found by looking under packages/. For each, tests/ has a folder of its name, without
-"repeatguard-" and with underscores, and docs/examples/ a file of that name behind "try_", since a
-file by the name of a framework would be imported in its place.
+"repeatguard-" and with underscores, and docs/examples/ a file of that name behind "try_", and one
+behind "use_" for a framework, since a file by a framework's name would be imported in its place.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Package:
 
     @property
     def short(self) -> str:
-        """The name of its tests and its example."""
+        """The name of its tests and its examples."""
         return self.name.removeprefix(PREFIX).replace("-", "_")
 
     @property
@@ -181,7 +181,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def wheel(session: nox.Session) -> None:
-    """Look into the wheels, then run each one's example with nothing but what it requires."""
+    """Look into the wheels, then run each one's examples with nothing but what it requires."""
     session.install(*wheels(), *dependency_group("test"))
     session.env["REPEATGUARD_WHEELS"] = str(build())
     session.run("pytest", "tests/across/test_wheels.py", *session.posargs)
@@ -191,7 +191,8 @@ def wheel(session: nox.Session) -> None:
         session.run("uv", "venv", "--quiet", "--clear", "--python", sys.executable, str(environment))
         session.run("uv", "pip", "install", "--quiet", "--python", str(python), *wheels(package))
         session.run(str(python), "-I", "-c", f"import {package.module}", external=True)
-        session.run(str(python), "-W", "error", f"docs/examples/try_{package.short}.py", external=True, silent=True)
+        for example in sorted(ROOT.glob(f"docs/examples/*_{package.short}.py")):
+            session.run(str(python), "-W", "error", str(example), external=True, silent=True)
 
 
 @nox.session
@@ -217,8 +218,9 @@ def typing(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Run what the documentation shows, and compare what it prints."""
-    session.install(*wheels(*PACKAGES), *dependency_group("test"))
-    session.run("pytest", "tests/across/test_docs.py", "tests/across/test_rules.py", *session.posargs)
+    session.install(*wheels(*PACKAGES), *dependency_group("test"), *ALL_TEST_REQUIREMENTS)
+    files = [f"tests/across/test_{name}.py" for name in ("docs", "examples", "messages", "rules")]
+    session.run("pytest", *files, *session.posargs)
 
 
 def wheels(*packages: Package) -> list[str]:

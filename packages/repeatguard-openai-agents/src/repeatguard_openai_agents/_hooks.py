@@ -26,6 +26,7 @@ class _Guard:
 
     def __init__(self, support: AdapterSupport) -> None:
         self._support = support
+        self.config = support.config
         # A run and its handoffs share one context object, and a memory ends with it.
         self._memories: WeakKeyDictionary[RunContextWrapper[Any], RunMemory] = WeakKeyDictionary()
 
@@ -149,8 +150,8 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         inner: Hooks of yours that are to run as well.
 
     Raises:
-        TypeError: ``config`` is no configuration, ``on_reminder`` is async, or ``inner`` is no run
-            hooks.
+        TypeError: ``config`` is no configuration, one of the functions is none or is async, or
+            ``inner`` is no run hooks.
 
     With ``stop_after`` in the configuration, the `Runner` raises `RepeatLoopError` where the guard
     ends a run.
@@ -169,8 +170,11 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         self._guard = _Guard(AdapterSupport(config, untracked=untracked, on_reminder=on_reminder))
         self._inner = RunHooks() if inner is None else inner
         if not isinstance(self._inner, RunHooksBase):
-            msg = f"inner must be run hooks, not {inner!r}; hooks of one agent go to agent_hooks()"
+            msg = f"inner must be run hooks, not {_kind_of(inner)}; hooks of one agent go to agent_hooks()"
             raise TypeError(msg)
+
+    def __repr__(self) -> str:
+        return f"RepeatGuardHooks(config={self._guard.config!r})"
 
     def agent_hooks(self, inner: AgentHooks[Any] | None = None) -> AgentHooks[Any]:
         """Make hooks for ``Agent(hooks=...)``, where run hooks do not reach.
@@ -187,7 +191,7 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         """
         inner = AgentHooks() if inner is None else inner
         if not isinstance(inner, AgentHooksBase):
-            msg = f"inner must be agent hooks, not {inner!r}; hooks of a run go to RepeatGuardHooks(inner=...)"
+            msg = f"inner must be agent hooks, not {_kind_of(inner)}; hooks of a run go to RepeatGuardHooks(inner=...)"
             raise TypeError(msg)
         return _RepeatGuardAgentHooks(self._guard, inner)
 
@@ -203,6 +207,10 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         """Note that another agent takes over."""
         self._guard.after_handoff(context)
         await self._inner.on_handoff(context, from_agent=from_agent, to_agent=to_agent)
+
+
+def _kind_of(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 class _RepeatGuardAgentHooks(_Guarding[AgentHooks[Any]], AgentHooks[Any]):

@@ -48,6 +48,9 @@ class RepeatGuardProcessor:
             raise TypeError(msg)
         self._support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
 
+    def __repr__(self) -> str:
+        return f"RepeatGuardProcessor(config={self._support.config!r})"
+
     async def __call__(self, ctx: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:
         """Add the reminder that is missing at the end, if one is.
 
