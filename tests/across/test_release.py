@@ -105,7 +105,7 @@ def test_one_command_raises_the_version_everywhere(tmp_path: Path) -> None:
         assert re.findall(r'^version = "(.*)"', text, re.MULTILINE) == ["7.8.9"]
         assert re.findall(r'"repeatguard-core(~.*)"', text) == ([] if package == CORE else ["~=7.8.9"])
     changes = (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert re.search(r"## Unreleased\n\n## 7\.8\.9 - \d{4}-\d\d-\d\d\n\n### Added", changes)
+    assert re.search(r"## Unreleased\n\n## 7\.8\.9 - \d{4}-\d\d-\d\d\n", changes)
 
 
 def workflow(name: str) -> dict[str, Any]:
