@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -181,10 +182,16 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def wheel(session: nox.Session) -> None:
-    """Look into the wheels, then run each one's examples with nothing but what it requires."""
-    session.install(*wheels(), *dependency_group("test"))
-    session.env["REPEATGUARD_WHEELS"] = str(build())
-    session.run("pytest", "tests/across/test_wheels.py", *session.posargs)
+    """Look into wheels and sdists, then run each wheel's examples with nothing but what it requires."""
+    session.install(*wheels(), *dependency_group("test"), *dependency_group("release"))
+    session.run("twine", "check", "--strict", *distributions())
+    session.env["REPEATGUARD_DISTRIBUTIONS"] = str(build())
+    session.run("pytest", "tests/across/test_wheels.py", "tests/across/test_metadata.py", *session.posargs)
+    run_examples(session)
+
+
+def run_examples(session: nox.Session) -> None:
+    """Install each wheel into an environment of its own, and run its examples there."""
     for package in PACKAGES:
         environment = Path(session.create_tmp()) / package.short
         python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -195,12 +202,37 @@ def wheel(session: nox.Session) -> None:
             session.run(str(python), "-W", "error", str(example), external=True, silent=True)
 
 
+@nox.session(default=False, python=PACKAGES[0].pythons[-1])
+def release(session: nox.Session) -> None:
+    """Do all of a release up to publishing, and leave what is to be published in dist/: the tag, if there is one."""
+    target = ROOT / "dist"
+    shutil.rmtree(target, ignore_errors=True)
+    # What is built has to be what is committed; an untracked file would go into an sdist as well.
+    if session.run("git", "status", "--porcelain", external=True, silent=True):
+        session.error("There are changes that are not committed.")
+    groups = [*dependency_group("test"), *dependency_group("release"), *ALL_TEST_REQUIREMENTS]
+    session.install(*wheels(*PACKAGES), *groups)
+    session.run("python", "-m", "releasing", *session.posargs)
+    session.run("twine", "check", "--strict", *distributions())
+    session.env["REPEATGUARD_DISTRIBUTIONS"] = str(build())
+    folders = [f"tests/{package.short}" for package in PACKAGES]
+    session.run("pytest", *IN_PARALLEL, "tests/across", *folders, "-k", "not test_random_scripts")
+    run_examples(session)
+    target.mkdir()
+    for file in distributions():
+        shutil.copy(file, target)
+    session.log(f"dist/ holds {len(distributions())} files.")
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check format and style."""
     session.install(*dependency_group("lint"))
     session.run("ruff", "format", "--check")
     session.run("ruff", "check")
+    for schema, pattern in (("workflows", "workflows/*"), ("issue-forms", "ISSUE_TEMPLATE/[!c]*")):
+        files = [str(file) for file in sorted((ROOT / ".github").glob(f"{pattern}.yml"))]
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.github-{schema}", *files)
 
 
 @nox.session
@@ -208,9 +240,9 @@ def typing(session: nox.Session) -> None:
     """Check types, as strictly as two checkers can."""
     # From their folders: where modules name each other's types, a wheel's type would not be the type that is checked.
     editable = [argument for package in PACKAGES for argument in ("-e", str(package.folder))]
-    session.install(*editable, *dependency_group("typing"), *ALL_TEST_REQUIREMENTS)
+    session.install(*editable, *dependency_group("typing"), *dependency_group("release"), *ALL_TEST_REQUIREMENTS)
     folders = [str(package.folder / "src" / package.module) for package in PACKAGES]
-    for folder in [*folders, "tests", "benchmarks", "docs/examples", "noxfile.py"]:
+    for folder in [*folders, "tests", "benchmarks", "docs/examples", "releasing", "noxfile.py"]:
         session.run("mypy", folder)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
 
@@ -218,8 +250,11 @@ def typing(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Run what the documentation shows, and compare what it prints."""
-    session.install(*wheels(*PACKAGES), *dependency_group("test"), *ALL_TEST_REQUIREMENTS)
-    files = [f"tests/across/test_{name}.py" for name in ("docs", "examples", "messages", "rules")]
+    groups = [*dependency_group("test"), *dependency_group("release"), *ALL_TEST_REQUIREMENTS]
+    session.install(*wheels(*PACKAGES), *groups)
+    session.env["REPEATGUARD_DISTRIBUTIONS"] = str(build())
+    elsewhere = {"test_wheels.py", "test_metadata.py"}  # the session "wheel" runs these
+    files = [str(file) for file in sorted(ROOT.glob("tests/across/test_*.py")) if file.name not in elsewhere]
     session.run("pytest", *files, *session.posargs)
 
 
@@ -229,11 +264,16 @@ def wheels(*packages: Package) -> list[str]:
     return [str(file) for file in sorted(build().glob("*.whl")) if file.name.partition("-")[0] in names]
 
 
+def distributions() -> list[str]:
+    """Give all wheels and sdists."""
+    return [str(file) for file in sorted(build().iterdir()) if file.name.endswith((".whl", ".tar.gz"))]
+
+
 @functools.cache
 def build() -> Path:
-    """Build the wheels of all packages, once a run of nox."""
-    folder = ROOT / ".nox" / "wheels"
-    command = ["uv", "build", "--quiet", "--all-packages", "--wheel", "--clear", "--out-dir", str(folder)]
+    """Build the sdists of all packages, and from these the wheels, once a run of nox."""
+    folder = ROOT / ".nox" / "distributions"
+    command = ["uv", "build", "--quiet", "--all-packages", "--clear", "--out-dir", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True)
     return folder
 
