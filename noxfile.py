@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # they are reported as skipped
-nox.options.sessions = ["lint", "typing", "tests", "wire", "benchmarks", "wheel", "docs"]
+nox.options.sessions = ["lint", "typing", "tests", "wire", "benchmarks", "wheel", "docs", "site"]
 
 ROOT = Path(__file__).parent
 PREFIX = "repeatguard-"
@@ -209,7 +210,7 @@ def typing(session: nox.Session) -> None:
     editable = [argument for package in PACKAGES for argument in ("-e", str(package.folder))]
     session.install(*editable, *dependency_group("typing"), *ALL_TEST_REQUIREMENTS)
     folders = [str(package.folder / "src" / package.module) for package in PACKAGES]
-    for folder in [*folders, "tests", "benchmarks", "docs/examples", "noxfile.py"]:
+    for folder in [*folders, "tests", "benchmarks", "docs/examples", "docs/site", "noxfile.py"]:
         session.run("mypy", folder)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
 
@@ -217,8 +218,22 @@ def typing(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Run what the documentation shows, and compare what it prints."""
-    session.install(*wheels(*PACKAGES), *dependency_group("test"))
-    session.run("pytest", "tests/across/test_docs.py", "tests/across/test_rules.py", *session.posargs)
+    session.install(*wheels(*PACKAGES), *dependency_group("test"), *ALL_TEST_REQUIREMENTS)
+    files = [f"tests/across/test_{what}.py" for what in ("docs", "links", "pages", "rules")]
+    session.run("pytest", *files, *session.posargs)
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Build the documentation site in build/site, with warnings as errors, and look it over."""
+    session.install(*wheels(*PACKAGES), *dependency_group("docs"), *dependency_group("test"))
+    folder = ROOT / "build" / "site"
+    shutil.rmtree(folder, ignore_errors=True)
+    strictly = ["--fail-on-warning", "--keep-going", "--quiet"]
+    places = ["--conf-dir", "docs/site", "--doctree-dir", session.create_tmp()]
+    session.run("sphinx-build", *strictly, "--fresh-env", *places, ".", str(folder))
+    session.env["REPEATGUARD_SITE"] = str(folder)
+    session.run("pytest", "tests/across/test_site.py", *session.posargs)
 
 
 def wheels(*packages: Package) -> list[str]:

@@ -23,7 +23,13 @@ project = "repeatguard"
 author = "repeatguard contributors"
 project_copyright = author
 root_doc = INDEX
-include_patterns = ["docs/*.md", "docs/reference/*.md", "packages/repeatguard-core/README.md", "benchmarks/README.md", "*.md"]
+include_patterns = [
+    "docs/*.md",
+    "docs/reference/*.md",
+    "packages/repeatguard-core/README.md",
+    "benchmarks/README.md",
+    "*.md",
+]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 
 myst_heading_anchors = 4
@@ -32,6 +38,7 @@ source_suffix = {".md": "markdown"}
 
 # In docstrings, a name in single backticks is one of ours.
 default_role = "py:obj"
+add_module_names = False  # a page is about one module
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
@@ -77,7 +84,7 @@ def unlink_folders(document: str, docname: str) -> str:
     return re.sub(r"\[([^]\n]+)\]\(([^)#:\n]+)\)", text_or_link, document)
 
 
-def prepare(app: Any, docname: str, source: list[str]) -> None:
+def prepare(_app: Any, docname: str, source: list[str]) -> None:
     """Change a document on its way to the site."""
     source[0] = unlink_folders(source[0], docname)
     if docname == INDEX:
