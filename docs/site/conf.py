@@ -33,7 +33,7 @@ include_patterns = [
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 
 myst_heading_anchors = 4
-smartquotes = False  # what an error says is quoted as it is
+smartquotes_action = "D"  # dashes only: what an error says is quoted as it is
 source_suffix = {".md": "markdown"}
 
 # In docstrings, a name in single backticks is one of ours.

@@ -9,7 +9,6 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from markdown_it.token import Token
 from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
 
 from tests.across.pages import README, ROOT, blocks, documents
@@ -85,23 +84,6 @@ def test_every_python_block_is_valid_python(document: Path) -> None:
 
 
 SETTINGS = ROOT / "docs/settings.md"
-
-
-@pytest.mark.rules("C3")
-@pytest.mark.parametrize("block", blocks(SETTINGS, "toml"), ids=lambda block: block.content.splitlines()[1])
-def test_each_snippet_of_settings_loads_and_sets_something(block: Token, tmp_path: Path) -> None:
-    """As it stands, in the file that the page names."""
-    file = tmp_path / "pyproject.toml"
-    file.write_text(block.content, encoding="utf-8")
-    assert RepeatGuardConfig.from_toml(file) != RepeatGuardConfig()
-
-
-def test_the_settings_in_python_are_made() -> None:
-    """As they stand."""
-    (block,) = blocks(SETTINGS, "python")
-    made: dict[str, object] = {}
-    exec(block.content, made)  # noqa: S102 - the page's own code
-    assert isinstance(made["config"], RepeatGuardConfig)
 
 
 @pytest.mark.rules("X2")

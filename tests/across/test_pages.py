@@ -79,6 +79,7 @@ def test_what_a_page_installs_is_there(document: Path) -> None:
             assert (ROOT / folder / "pyproject.toml").is_file()
 
 
+@pytest.mark.rules("C3")
 @pytest.mark.parametrize("document", PAGES, ids=name)
 def test_every_file_of_settings_loads(document: Path) -> None:
     """Under the name that the page gives it."""
