@@ -23,7 +23,7 @@ nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # they are reported as skipped
-nox.options.sessions = ["lint", "typing", "tests", "wire", "benchmarks", "wheel", "docs"]
+nox.options.sessions = ["lint", "typing", "tests", "wire", "benchmarks", "wheel", "docs", "site"]
 
 ROOT = Path(__file__).parent
 PREFIX = "repeatguard-"
@@ -242,7 +242,7 @@ def typing(session: nox.Session) -> None:
     editable = [argument for package in PACKAGES for argument in ("-e", str(package.folder))]
     session.install(*editable, *dependency_group("typing"), *dependency_group("release"), *ALL_TEST_REQUIREMENTS)
     folders = [str(package.folder / "src" / package.module) for package in PACKAGES]
-    for folder in [*folders, "tests", "benchmarks", "docs/examples", "releasing", "noxfile.py"]:
+    for folder in [*folders, "tests", "benchmarks", "docs/examples", "docs/site", "releasing", "noxfile.py"]:
         session.run("mypy", folder)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
 
@@ -253,9 +253,22 @@ def docs(session: nox.Session) -> None:
     groups = [*dependency_group("test"), *dependency_group("release"), *ALL_TEST_REQUIREMENTS]
     session.install(*wheels(*PACKAGES), *groups)
     session.env["REPEATGUARD_DISTRIBUTIONS"] = str(build())
-    elsewhere = {"test_wheels.py", "test_metadata.py"}  # the session "wheel" runs these
+    elsewhere = {"test_wheels.py", "test_metadata.py", "test_site.py"}  # other sessions run these
     files = [str(file) for file in sorted(ROOT.glob("tests/across/test_*.py")) if file.name not in elsewhere]
     session.run("pytest", *files, *session.posargs)
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Build the documentation site in build/site, with warnings as errors, and look it over."""
+    session.install(*wheels(*PACKAGES), *dependency_group("docs"), *dependency_group("test"))
+    folder = ROOT / "build" / "site"
+    shutil.rmtree(folder, ignore_errors=True)
+    strictly = ["--fail-on-warning", "--keep-going", "--quiet"]
+    places = ["--conf-dir", "docs/site", "--doctree-dir", session.create_tmp()]
+    session.run("sphinx-build", *strictly, "--fresh-env", *places, ".", str(folder))
+    session.env["REPEATGUARD_SITE"] = str(folder)
+    session.run("pytest", "tests/across/test_site.py", *session.posargs)
 
 
 def wheels(*packages: Package) -> list[str]:
