@@ -16,8 +16,9 @@ else:
 
 __all__ = ["ARMS", "NONE", "Arm", "Place", "wordings"]
 
-#: Where the words of the guard go: behind the results, into the last result, or behind them but only once.
-Place: TypeAlias = Literal["behind", "in_result", "once"]
+#: Where the words of the guard go: behind the results that they are about, or into the last one of these; or, of no
+#: adapter of ours, behind these results in one request alone, or behind the newest results in every later request.
+Place: TypeAlias = Literal["behind", "in_result", "once", "last"]
 
 
 @dataclass(frozen=True, slots=True)

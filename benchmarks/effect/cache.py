@@ -17,8 +17,13 @@ from benchmarks.effect.samples import Sample
 
 __all__ = ["CACHE_ARMS", "CacheSample", "cache_request"]
 
-#: In "once", a reminder is in the request that it falls due for, and in no later one.
-CACHE_ARMS: Final = (NONE, Arm("guard", RepeatGuardConfig()), Arm("once", RepeatGuardConfig(), "once"))
+#: In "once", a reminder is in the request that it falls due for, and in no later one. In "last", it moves on to the end.
+CACHE_ARMS: Final = (
+    NONE,
+    Arm("guard", RepeatGuardConfig()),
+    Arm("once", RepeatGuardConfig(), "once"),
+    Arm("last", RepeatGuardConfig(), "last"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from repeatguard_core import RepeatChain, ToolCall
+from repeatguard_core import Reminder, RepeatChain, ToolCall
 
 from benchmarks.effect.arms import Arm
 from benchmarks.effect.scenarios import Call, Poll, Results, Scenario, Stuck
@@ -54,16 +54,22 @@ def conversation(
     """
     messages: list[Message] = [{"role": "system", "content": instructions}, {"role": "user", "content": task}]
     chain = None if arm.config is None else RepeatChain(arm.config)
+    latest: Reminder | None = None
     for number, result in enumerate(results, 1):
         messages += [_asked(call, number), {"role": "tool", "tool_call_id": _id(number), "content": result}]
         reminder = chain.observe([ToolCall(call.tool, call.text, result)]) if chain else None
-        if reminder is None or (arm.place == "once" and number < len(results)):
-            continue
-        if arm.place == "in_result":
+        latest = reminder or (latest if arm.place == "last" else None)
+        if reminder and arm.place == "in_result":
             messages[-1]["content"] += f"\n\n{reminder.text}"
-        else:
-            messages.append({"role": "user", "content": reminder.text})
+        elif reminder and arm.place == "behind":
+            messages.append(_said(reminder))
+    if latest and arm.place in {"once", "last"}:
+        messages.append(_said(latest))
     return messages
+
+
+def _said(reminder: Reminder) -> Message:
+    return {"role": "user", "content": reminder.text}
 
 
 def _asked(call: Call, number: int) -> Message:

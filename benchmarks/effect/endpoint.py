@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 
 from openai import AsyncOpenAI, OpenAI
@@ -128,6 +128,7 @@ class Endpoint:
         return AsyncOpenAI(**self._settings)
 
 
+@cache
 def versions() -> dict[str, str]:
     """Name the packages that make the samples, with their versions."""
     return {name: importlib.metadata.version(name) for name in _PACKAGES}

@@ -78,7 +78,7 @@ class ScriptedEndpoint(StrictServer):
 
 
 def _tokens(message: Body) -> int:
-    return len(json.dumps(message).split())
+    return len(json.dumps(message))
 
 
 def _common(body: Body, earlier: Body) -> int:

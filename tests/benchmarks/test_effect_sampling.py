@@ -95,6 +95,8 @@ def test_where_the_words_go() -> None:
     once = Arm("once", RepeatGuardConfig(), "once")
     assert conversation("Boil.", CALL, results, once) == plain
     assert conversation("Boil.", CALL, results[:3], once) == guard[:9]
+    last = Arm("last", RepeatGuardConfig(), "last")
+    assert conversation("Boil.", CALL, results, last) == [*plain, guard[8]]
 
 
 def test_every_step_is_a_line(tmp_path: Path) -> None:
@@ -230,7 +232,11 @@ def test_a_run_of_a_poll_that_gets_done(tmp_path: Path) -> None:
 
     def patient(body: Body) -> Body:
         is_done = any(message["content"] == poll.done for message in body["messages"] if message["role"] == "tool")
-        return {"content": f"Passed: {poll.ending[0]}"} if is_done else calling(poll.call.tool, poll.call.text)
+        return (
+            {"content": f"Passed: {poll.ending[0]}"}
+            if is_done
+            else calling(poll.call.tool, poll.call.text, len(body["messages"]))
+        )
 
     lines = tmp_path / "lines.jsonl"
     with ScriptedEndpoint(patient) as server:
@@ -291,17 +297,17 @@ def test_loops(calls: str, has_answer: bool, expected: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize(("has_timings", "says_cached"), [(True, False), (False, True), (False, False)])
 def test_the_cache(tmp_path: Path, has_timings: bool, says_cached: bool) -> None:  # noqa: FBT001
-    """A reminder that keeps its place costs only itself; one that does not costs what stands behind it."""
+    """A reminder that keeps its place is evaluated once; one that moves on is evaluated with each request."""
     lines = tmp_path / "lines.jsonl"
     with ScriptedEndpoint(stubborn, has_timings=has_timings, says_cached=says_cached) as server:
         sample(server, lines, "--part", "cache", "--scenario", "missing-file", "--cache-turns", "6")
     by_arm = {line.arm: line.requests for line in read_lines([lines]) if isinstance(line, CacheLine)}
-    assert list(by_arm) == ["none", "guard", "once"]
+    assert list(by_arm) == ["none", "guard", "once", "last"]
     anew = {arm: [request.anew for request in requests] for arm, requests in by_arm.items()}
     if not has_timings and not says_cached:
         assert {value for values in anew.values() for value in values} == {None}
         return
-    assert [requests[0].cached for requests in by_arm.values()] == [0, 0, 0]
+    assert [requests[0].cached for requests in by_arm.values()] == [0, 0, 0, 0]
     turn, reminded, later = anew["none"][1], anew["guard"][2], anew["guard"][4]
     assert turn is not None
     assert reminded is not None
@@ -311,6 +317,7 @@ def test_the_cache(tmp_path: Path, has_timings: bool, says_cached: bool) -> None
     assert anew["none"][1:] == [turn] * 5
     assert anew["guard"][1:] == [turn, reminded, turn, later, turn]
     assert anew["once"][1:] == [turn, reminded, turn, later, turn]
+    assert anew["last"][1:] == [turn, reminded, reminded, later, later]
     assert {body["max_tokens"] for body in server.requests} == {1}
 
 
