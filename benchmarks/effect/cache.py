@@ -17,7 +17,7 @@ from benchmarks.effect.samples import Sample
 
 __all__ = ["CACHE_ARMS", "CacheSample", "cache_request"]
 
-#: In "once", a reminder is in the request that it falls due for, and in no later one. In "last", it moves on to the end.
+#: In "once", a reminder is in the request that it falls due for, and in no later one. In "last", it moves to the end.
 CACHE_ARMS: Final = (
     NONE,
     Arm("guard", RepeatGuardConfig()),
