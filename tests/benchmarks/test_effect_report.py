@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from benchmarks.effect.__main__ import main
+from benchmarks.effect.answers import NextStep
 from benchmarks.effect.differences import Pair, difference_of_means, difference_of_shares
 from benchmarks.effect.figures import Figures, ModelFigures, figures
 from benchmarks.effect.lines import AnyLine, CacheLine, CacheRequest, RunLine, StepLine
 from benchmarks.effect.report import page
 
 SCENARIOS = [f"s{number}" for number in range(20)]
+GAVE_UP: NextStep = "another_call"
+WENT_ON: NextStep = "same_call"
 COMMON: dict[str, Any] = {
     "repetition": 0,
     "seed": 1,
@@ -27,7 +30,7 @@ COMMON: dict[str, Any] = {
 }
 
 
-def step(scenario: str, arm: str, k: int, kind: str, **changes: Any) -> StepLine:
+def step(scenario: str, arm: str, k: int, kind: NextStep, **changes: Any) -> StepLine:
     """Make a line of a step."""
     fields: dict[str, Any] = {
         **COMMON,
@@ -123,7 +126,8 @@ def test_polls_that_are_given_up_are_the_harm() -> None:
         step(each, arm, 3, kind, part="poll", results=results, is_right=None)
         for each in SCENARIOS
         for results in ("same", "changing")
-        for arm, kind in (("none", "same_call"), ("guard", "another_call" if results == "same" else "same_call"))
+        for arm in ("none", "guard")
+        for kind in (GAVE_UP if (arm, results) == ("guard", "same") else WENT_ON,)
     ]
     model = of_one_model(lines)
     assert [str(model.steps[1].shares[name]) for name in ("gave_up_same", "gave_up_changing")] == [
