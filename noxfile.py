@@ -155,6 +155,14 @@ def costs(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def effect(session: nox.Session) -> None:
+    """Measure what a reminder changes, at an endpoint: sample or report, and options."""
+    needed = [package for package in PACKAGES if package.short == "openai_agents"]
+    session.install(*wheels(*needed), *dependency_group("benchmarks"))
+    session.run("python", "-m", "benchmarks.effect", *session.posargs)
+
+
+@nox.session(default=False)
 def replay(session: nox.Session) -> None:
     """Measure the detector on recorded conversations: the path of a file of them, and options."""
     session.install(*wheels())
