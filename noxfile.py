@@ -1,14 +1,15 @@
 """All checks of the repository: `nox` runs them, `nox -l` lists them.
 
 Packages are found by looking under packages/. For each, tests/ has a folder of its name, without
-"repeatguard-" and with underscores, and docs/examples/ a file of that name behind "try_", since a
-file by the name of a framework would be imported in its place.
+"repeatguard-" and with underscores, and docs/examples/ a file of that name behind "try_", and one
+behind "use_" for a framework, since a file by a framework's name would be imported in its place.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # they are reported as skipped
-nox.options.sessions = ["lint", "typing", "tests", "wire", "benchmarks", "wheel", "docs"]
+nox.options.sessions = ["lint", "typing", "tests", "wire", "benchmarks", "wheel", "docs", "site"]
 
 ROOT = Path(__file__).parent
 PREFIX = "repeatguard-"
@@ -42,7 +43,7 @@ class Package:
 
     @property
     def short(self) -> str:
-        """The name of its tests and its example."""
+        """The name of its tests and its examples."""
         return self.name.removeprefix(PREFIX).replace("-", "_")
 
     @property
@@ -154,6 +155,14 @@ def costs(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def effect(session: nox.Session) -> None:
+    """Measure what a reminder changes, at an endpoint: sample or report, and options."""
+    needed = [package for package in PACKAGES if package.short == "openai_agents"]
+    session.install(*wheels(*needed), *dependency_group("benchmarks"))
+    session.run("python", "-m", "benchmarks.effect", *session.posargs)
+
+
+@nox.session(default=False)
 def replay(session: nox.Session) -> None:
     """Measure the detector on recorded conversations: the path of a file of them, and options."""
     session.install(*wheels())
@@ -181,17 +190,46 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def wheel(session: nox.Session) -> None:
-    """Look into the wheels, then run each one's example with nothing but what it requires."""
-    session.install(*wheels(), *dependency_group("test"))
-    session.env["REPEATGUARD_WHEELS"] = str(build())
-    session.run("pytest", "tests/across/test_wheels.py", *session.posargs)
+    """Look into wheels and sdists, then run each wheel's examples with nothing but what it requires."""
+    session.install(*wheels(), *dependency_group("test"), *dependency_group("release"))
+    session.run("twine", "check", "--strict", *distributions())
+    session.env["REPEATGUARD_DISTRIBUTIONS"] = str(build())
+    session.run("pytest", "tests/across/test_wheels.py", "tests/across/test_metadata.py", *session.posargs)
+    run_examples(session)
+
+
+def run_examples(session: nox.Session) -> None:
+    """Install each wheel into an environment of its own, and run its examples there."""
     for package in PACKAGES:
         environment = Path(session.create_tmp()) / package.short
         python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
         session.run("uv", "venv", "--quiet", "--clear", "--python", sys.executable, str(environment))
         session.run("uv", "pip", "install", "--quiet", "--python", str(python), *wheels(package))
         session.run(str(python), "-I", "-c", f"import {package.module}", external=True)
-        session.run(str(python), "-W", "error", f"docs/examples/try_{package.short}.py", external=True, silent=True)
+        for example in sorted(ROOT.glob(f"docs/examples/*_{package.short}.py")):
+            session.run(str(python), "-W", "error", str(example), external=True, silent=True)
+
+
+@nox.session(default=False, python=PACKAGES[0].pythons[-1])
+def release(session: nox.Session) -> None:
+    """Do all of a release up to publishing, and leave what is to be published in dist/: the tag, if there is one."""
+    target = ROOT / "dist"
+    shutil.rmtree(target, ignore_errors=True)
+    # What is built has to be what is committed; an untracked file would go into an sdist as well.
+    if session.run("git", "status", "--porcelain", external=True, silent=True):
+        session.error("There are changes that are not committed.")
+    groups = [*dependency_group("test"), *dependency_group("release"), *ALL_TEST_REQUIREMENTS]
+    session.install(*wheels(*PACKAGES), *groups)
+    session.run("python", "-m", "releasing", *session.posargs)
+    session.run("twine", "check", "--strict", *distributions())
+    session.env["REPEATGUARD_DISTRIBUTIONS"] = str(build())
+    folders = [f"tests/{package.short}" for package in PACKAGES]
+    session.run("pytest", *IN_PARALLEL, "tests/across", *folders, "-k", "not test_random_scripts")
+    run_examples(session)
+    target.mkdir()
+    for file in distributions():
+        shutil.copy(file, target)
+    session.log(f"dist/ holds {len(distributions())} files.")
 
 
 @nox.session
@@ -200,6 +238,9 @@ def lint(session: nox.Session) -> None:
     session.install(*dependency_group("lint"))
     session.run("ruff", "format", "--check")
     session.run("ruff", "check")
+    for schema, pattern in (("workflows", "workflows/*"), ("issue-forms", "ISSUE_TEMPLATE/[!c]*")):
+        files = [str(file) for file in sorted((ROOT / ".github").glob(f"{pattern}.yml"))]
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.github-{schema}", *files)
 
 
 @nox.session
@@ -207,9 +248,9 @@ def typing(session: nox.Session) -> None:
     """Check types, as strictly as two checkers can."""
     # From their folders: where modules name each other's types, a wheel's type would not be the type that is checked.
     editable = [argument for package in PACKAGES for argument in ("-e", str(package.folder))]
-    session.install(*editable, *dependency_group("typing"), *ALL_TEST_REQUIREMENTS)
+    session.install(*editable, *dependency_group("typing"), *dependency_group("release"), *ALL_TEST_REQUIREMENTS)
     folders = [str(package.folder / "src" / package.module) for package in PACKAGES]
-    for folder in [*folders, "tests", "benchmarks", "docs/examples", "noxfile.py"]:
+    for folder in [*folders, "tests", "benchmarks", "docs/examples", "docs/site", "releasing", "noxfile.py"]:
         session.run("mypy", folder)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
 
@@ -217,8 +258,25 @@ def typing(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Run what the documentation shows, and compare what it prints."""
-    session.install(*wheels(*PACKAGES), *dependency_group("test"))
-    session.run("pytest", "tests/across/test_docs.py", "tests/across/test_rules.py", *session.posargs)
+    groups = [*dependency_group("test"), *dependency_group("release"), *ALL_TEST_REQUIREMENTS]
+    session.install(*wheels(*PACKAGES), *groups)
+    session.env["REPEATGUARD_DISTRIBUTIONS"] = str(build())
+    elsewhere = {"test_wheels.py", "test_metadata.py", "test_site.py"}  # other sessions run these
+    files = [str(file) for file in sorted(ROOT.glob("tests/across/test_*.py")) if file.name not in elsewhere]
+    session.run("pytest", *files, *session.posargs)
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Build the documentation site in build/site, with warnings as errors, and look it over."""
+    session.install(*wheels(*PACKAGES), *dependency_group("docs"), *dependency_group("test"))
+    folder = ROOT / "build" / "site"
+    shutil.rmtree(folder, ignore_errors=True)
+    strictly = ["--fail-on-warning", "--keep-going", "--quiet"]
+    places = ["--conf-dir", "docs/site", "--doctree-dir", session.create_tmp()]
+    session.run("sphinx-build", *strictly, "--fresh-env", *places, ".", str(folder))
+    session.env["REPEATGUARD_SITE"] = str(folder)
+    session.run("pytest", "tests/across/test_site.py", *session.posargs)
 
 
 def wheels(*packages: Package) -> list[str]:
@@ -227,11 +285,16 @@ def wheels(*packages: Package) -> list[str]:
     return [str(file) for file in sorted(build().glob("*.whl")) if file.name.partition("-")[0] in names]
 
 
+def distributions() -> list[str]:
+    """Give all wheels and sdists."""
+    return [str(file) for file in sorted(build().iterdir()) if file.name.endswith((".whl", ".tar.gz"))]
+
+
 @functools.cache
 def build() -> Path:
-    """Build the wheels of all packages, once a run of nox."""
-    folder = ROOT / ".nox" / "wheels"
-    command = ["uv", "build", "--quiet", "--all-packages", "--wheel", "--clear", "--out-dir", str(folder)]
+    """Build the sdists of all packages, and from these the wheels, once a run of nox."""
+    folder = ROOT / ".nox" / "distributions"
+    command = ["uv", "build", "--quiet", "--all-packages", "--clear", "--out-dir", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True)
     return folder
 

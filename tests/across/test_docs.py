@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
 
-ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
+from tests.across.pages import README, ROOT, blocks, documents
 
 
 def example(name: str) -> str:
     """Run an example, and give back what it prints."""
     command = [sys.executable, "-W", "error", str(ROOT / "docs/examples" / name)]
     return subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8").stdout
-
-
-def blocks(file: Path, language: str) -> list[Token]:
-    """Find the fenced blocks in one language."""
-    tokens = MarkdownIt().parse(file.read_text(encoding="utf-8"))
-    return [token for token in tokens if token.type == "fence" and token.info == language]
-
-
-def documents() -> list[Path]:
-    """List the documents that a user reads."""
-    return [README, *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("packages/*/README.md"))]
 
 
 @pytest.mark.parametrize("name", ["try_openai_agents.py", "try_pydantic_ai.py"])
@@ -100,23 +87,6 @@ def test_every_python_block_is_valid_python(document: Path) -> None:
 SETTINGS = ROOT / "docs/settings.md"
 
 
-@pytest.mark.rules("C3")
-@pytest.mark.parametrize("block", blocks(SETTINGS, "toml"), ids=lambda block: block.content.splitlines()[1])
-def test_each_snippet_of_settings_loads_and_sets_something(block: Token, tmp_path: Path) -> None:
-    """As it stands, in the file that the page names."""
-    file = tmp_path / "pyproject.toml"
-    file.write_text(block.content, encoding="utf-8")
-    assert RepeatGuardConfig.from_toml(file) != RepeatGuardConfig()
-
-
-def test_the_settings_in_python_are_made() -> None:
-    """As they stand."""
-    (block,) = blocks(SETTINGS, "python")
-    made: dict[str, object] = {}
-    exec(block.content, made)  # noqa: S102 - the page's own code
-    assert isinstance(made["config"], RepeatGuardConfig)
-
-
 @pytest.mark.rules("X2")
 def test_the_counts_at_which_defer_reminds_are_those_of_the_page() -> None:
     """With the usual thresholds and another result each time."""
@@ -126,9 +96,39 @@ def test_the_counts_at_which_defer_reminds_are_those_of_the_page() -> None:
     assert f"(at {five}, {seven} and {ten})" in SETTINGS.read_text(encoding="utf-8")
 
 
-@pytest.mark.rules("C1")
-def test_every_setting_is_in_the_table() -> None:
-    """Of the page, and of no other name."""
-    table = SETTINGS.read_text(encoding="utf-8").partition("## All settings")[2].partition("\n## ")[0]
-    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
-    assert {name.strip(" `") for row in rows for name in row.split(",")} == set(RepeatGuardConfig.model_fields)
+WATCHING = ROOT / "docs/watching.md"
+
+ANNOUNCE = """
+from repeatguard_core import AdapterSupport, RepeatGuardConfig, ToolCall
+
+with trace.get_tracer("program").start_as_current_span("mine"):
+    for stop_after in (None, 3):
+        support = AdapterSupport(RepeatGuardConfig(thresholds=(2,), stop_after=stop_after))
+        reminder = support.new_chain().observe([ToolCall("run_sql")] * (stop_after or 2))
+        support.announce(reminder, agent_name="clerk")
+"""
+
+
+@pytest.mark.rules("S6")
+def test_opentelemetry_is_shown_the_names_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them and no other, once a program has set OpenTelemetry up as the page shows."""
+    page = WATCHING.read_text(encoding="utf-8")
+    (_, setup) = blocks(WATCHING, "python")
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "span_only")
+    command = [sys.executable, "-W", "error", "-c", setup.content + ANNOUNCE]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
+    name = re.compile(r"(?:repeatguard|gen_ai)\.[a-z._]+")
+    table = "\n".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
+    assert set(name.findall(run.stdout)) == set(name.findall(table))
+
+
+@pytest.mark.rules("S6")
+def test_the_log_has_the_fields_of_the_page() -> None:
+    """With the set-up that the page shows, and all fields of its table."""
+    (setup, _) = blocks(WATCHING, "python")
+    more = "\nprint(*sorted(defaults))\nfrom opentelemetry import trace" + ANNOUNCE
+    command = [sys.executable, "-W", "error", "-c", setup.content + more]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
+    assert [line.partition(" [")[2] for line in run.stderr.splitlines()] == ["agent: clerk]"] * 2
+    table = WATCHING.read_text(encoding="utf-8").partition("| Field |")[2].partition("\n\n")[0]
+    assert run.stdout.split() == sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE))

@@ -66,6 +66,11 @@ def test_what_is_wrong_is_refused_at_once(wrong: Any, says: str) -> None:
         wrong()
 
 
+def test_a_guard_says_what_it_is() -> None:
+    """Its representation shows the settings."""
+    assert repr(RepeatGuardHandler()) == "RepeatGuardHandler(config=RepeatGuardConfig())"
+
+
 @pytest.mark.rules("M6")
 def test_what_is_guarded_is_not_guarded_again() -> None:
     """The same object comes back."""

@@ -327,7 +327,7 @@ def test_from_toml(tmp_path: Path, name: str, table: str, encoding: str) -> None
         (
             "pyproject.toml",
             b"[tool.repeatguard]\n[[repeatguard.tools]]\nmatch = 'a'\n",
-            ["two tables for repeatguard", "[repeatguard], is not the name"],
+            ["two tables for repeatguard", "move what is in [repeatguard] into [tool.repeatguard]"],
         ),
         ("guard.toml", b"repeatguard = 3\n", ["table [repeatguard]", "3"]),
         ("guard.toml", b"[repeatguard]\nthresholds = [1]\n", ["table [repeatguard]", "thresholds", "at least 2"]),

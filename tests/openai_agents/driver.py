@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, cast
 
-from agents import Agent, ItemHelpers, Model, ModelResponse, RunConfig, RunHooks, Runner, RunState, Usage, function_tool
+from agents import Agent, Model, ModelResponse, RunConfig, RunHooks, Runner, RunState, Usage, function_tool
 from agents.items import TResponseOutputItem, TResponseStreamEvent
 from agents.run_config import CallModelData, ModelInputData
 from repeatguard_core.testing import (
@@ -150,7 +150,7 @@ class Player:
                 result = await self._run_once(current)
             except RepeatLoopError as end:
                 self.options.on_stop(end.tool_name, end.count, end.arguments)
-                return conversation_of(end)
+                return cast("Items", end.input_items())
             if not result.interruptions:
                 return cast("Items", result.to_input_list())
             state = result.to_state()
@@ -187,13 +187,6 @@ class Player:
         for place, text in reversed(self._steers):
             items.insert(place, {"role": "user", "content": text})
         return ModelInputData(input=items, instructions=data.model_data.instructions)
-
-
-def conversation_of(end: RepeatLoopError) -> Items:
-    """Make the input for a further run of what the error has."""
-    assert end.run_data is not None
-    new = [item.to_input_item() for item in end.run_data.new_items if item.type != "tool_approval_item"]
-    return [*ItemHelpers.input_to_new_input_list(end.run_data.input), *new]
 
 
 class UserHooks(RunHooks[Any]):

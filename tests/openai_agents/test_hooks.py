@@ -161,6 +161,12 @@ def test_what_cannot_work_is_refused_at_once(arguments: dict[str, Any], words: s
         RepeatGuardHooks().agent_hooks(wrong)
 
 
+def test_a_guard_says_what_it_is() -> None:
+    """Its representation shows the settings."""
+    shown = "RepeatGuardHooks(config=RepeatGuardConfig(thresholds=(2,)))"
+    assert repr(RepeatGuardHooks(RepeatGuardConfig(thresholds=(2,)))) == shown
+
+
 @pytest.mark.rules("S5")
 async def test_an_exception_of_the_users_hooks_goes_through() -> None:
     """It is theirs, and it ends the run as it would without the guard."""

@@ -17,7 +17,6 @@ from repeatguard_openai_agents._conversation import Conversation
 from repeatguard_openai_agents._memory import RunMemory
 from repeatguard_openai_agents._placements import end_of_run
 
-from tests.openai_agents.driver import conversation_of
 from tests.openai_agents.scripted_model import ScriptedModel, both_ways, call, reminders, run_to_the_end, say
 from tests.openai_agents.tools import delete, get_status
 
@@ -66,7 +65,7 @@ async def test_the_error(mode: dict[str, Any], streamed: bool, caplog: pytest.Lo
     assert "get_status" in str(end)
     assert "3 times" in str(end)
     assert "secret" not in str(end)
-    kept = [item.get("type", item.get("role")) for item in conversation_of(end)]
+    kept = [item.get("type", item.get("role")) for item in end.input_items()]
     assert kept == ["user", *["function_call", "function_call_output"] * 3]
     assert [len(reminders(request)) for request in model.requests] == [0, 0, 1]
     assert [reminder.count for reminder in seen] == [2]
@@ -80,6 +79,23 @@ async def test_the_error_can_be_stored() -> None:
     for other in (copy.copy(end), pickle.loads(pickle.dumps(end))):  # noqa: S301 - its own data
         assert type(other) is RepeatLoopError
         assert (other.reminder, str(other), other.run_data) == (end.reminder, str(end), None)
+
+
+@pytest.mark.rules("X5")
+@both_ways
+async def test_the_errors_items_are_those_of_a_result(streamed: bool) -> None:  # noqa: FBT001
+    """But for the ids, had the run ended by itself, and in a list that is the caller's."""
+
+    def without_ids(items: list[Any]) -> list[dict[str, Any]]:
+        return [{key: value for key, value in item.items() if key not in {"id", "call_id"}} for item in items]
+
+    end = await run_to_its_end(agent_with(repeating()), "go", RepeatGuardHooks(AT_THREE), streamed=streamed)
+    result = await run_to_the_end(agent_with(repeating(3)), "go", None, streamed=streamed)
+    assert without_ids(end.input_items()) == without_ids(result.to_input_list()[:-1])
+    end.input_items().clear()
+    assert len(end.input_items()) == 7
+    with pytest.raises(ValueError, match=r"run_data is None, .* from the error that the Runner raised"):
+        copy.copy(end).input_items()
 
 
 @pytest.mark.rules("X5")
@@ -104,10 +120,10 @@ async def test_without_anything_new_it_ends_again() -> None:
     guard = RepeatGuardHooks(AT_THREE)
     end = await run_to_its_end(agent_with(repeating()), "go", guard)
     model = repeating(1)
-    again = await run_to_its_end(agent_with(model), conversation_of(end), guard)
+    again = await run_to_its_end(agent_with(model), end.input_items(), guard)
     assert (again.reminder, model.requests) == (end.reminder, [])
     words: Any = {"role": "user", "content": "try another way"}
-    result = await run_to_the_end(agent_with(model), [*conversation_of(end), words], guard)
+    result = await run_to_the_end(agent_with(model), [*end.input_items(), words], guard)
     assert result.final_output == "done"
 
 
@@ -126,7 +142,7 @@ async def test_a_run_with_approvals(streamed: bool, caplog: pytest.LogCaptureFix
     state = result.to_state()
     state.approve(*state.get_interruptions())
     end = await run_to_its_end(agent, state, guard, streamed=streamed)
-    assert [item.get("type") for item in conversation_of(end)][1:] == ["function_call", "function_call_output"] * 3
+    assert [item.get("type") for item in end.input_items()][1:] == ["function_call", "function_call_output"] * 3
     assert ends(caplog) == [3]
 
 

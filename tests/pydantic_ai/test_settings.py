@@ -108,3 +108,4 @@ def test_a_guard_says_what_it_is() -> None:
     assert "config=RepeatGuardConfig(thresholds=(2,)" in shown
     assert "Memory" not in shown
     assert RepeatGuard() != RepeatGuard()
+    assert repr(RepeatGuardProcessor()) == "RepeatGuardProcessor(config=RepeatGuardConfig())"

@@ -69,6 +69,7 @@ class Conversation:
 
     Attributes:
         caller: Whose calls and results stand at the end; None if there are none.
+        counted: Whose calls were counted last, which are those that a reminder is about.
 
     Fulfils D1, D6, D8 to D12, M1, M6, S4, X2 and X5.
     """
@@ -83,6 +84,7 @@ class Conversation:
         self._batch: Batch | None = None
         self._due: Reminder | None = None
         self.caller: str | None = None
+        self.counted: str | None = None
         # What memories have added since the last response, and before it.
         self._instructions: set[str] = set()
         self._earlier_instructions: set[str] = set()
@@ -169,7 +171,7 @@ class Conversation:
         ]
         reminder = self._chains.setdefault(batch.caller, self._new_chain()).observe(calls)
         self._due = reminder if batch.is_answered and not any(handoffs) else None
-        self.caller = batch.caller
+        self.caller = self.counted = batch.caller
 
     def _hands_over(self, call: FunctionCall, result: FunctionExecutionResult | None) -> bool:
         if result is None or result.is_error:

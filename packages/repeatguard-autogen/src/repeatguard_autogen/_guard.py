@@ -93,7 +93,10 @@ class Guard:
             Everything but the functions, which cannot be dumped; a warning is logged if there are any.
         """
         if self._has_functions:
-            _LOGGER.warning("untracked and on_reminder are functions and cannot be dumped; they are left out")
+            _LOGGER.warning(
+                "untracked and on_reminder are functions and cannot be dumped; they are left out, "
+                "so attach what is loaded to a guard that has them"
+            )
         return GuardedConfig(inner=inner, settings=self.support.config, human_sources=sorted(self.human_sources))
 
     @classmethod

@@ -70,6 +70,9 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         # Who has asked for a human's words, so that these can be told from an agent's.
         self._proxies: WeakKeyDictionary[AgentRuntime, set[str]] = WeakKeyDictionary()
 
+    def __repr__(self) -> str:
+        return f"RepeatGuardHandler(config={self._guard.support.config!r})"
+
     def runtime(self) -> SingleThreadedAgentRuntime:
         """Make a runtime for teams. Whoever speaks on it is guarded before its turn.
 

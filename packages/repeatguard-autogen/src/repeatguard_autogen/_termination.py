@@ -86,7 +86,7 @@ class RepeatTermination(TerminationCondition, Component[RepeatTerminationConfig]
             TerminatedException: It has ended the team, and has not been reset.
         """
         if self._terminated:
-            msg = "the team has ended already"
+            msg = "the team has ended already; reset() the condition before it is asked again"
             raise TerminatedException(msg)
         self.last_stop = None
         with self._support.failing_open("the end of a team"):

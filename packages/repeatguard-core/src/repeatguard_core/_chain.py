@@ -9,6 +9,7 @@ from repeatguard_core._calls import ComparedCall, PastCall, ToolCall
 from repeatguard_core._checkpoint import read_checkpoint, write_checkpoint
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._cycles import TABLE, Depth, Event, Repetition, State, completed, event_of
+from repeatguard_core._given import given_config
 from repeatguard_core._ladder import Ladder
 from repeatguard_core._reminder import Due, Reminder, compose
 from repeatguard_core._rules import RuleBook
@@ -28,6 +29,9 @@ class RepeatChain:
         untracked: Tells from a tool's name whether the tool is mere bookkeeping, to be passed
             over like an excluded one. It must always answer the same for the same name.
 
+    Raises:
+        TypeError: ``config`` is no configuration.
+
     Fulfils D1, D6, D8, D9, D10, D11, S4, X1, X2, X3, X4 and X5.
     """
 
@@ -38,7 +42,7 @@ class RepeatChain:
         config: RepeatGuardConfig | None = None,
         untracked: Callable[[str], bool] | None = None,
     ) -> None:
-        self._config = RepeatGuardConfig() if config is None else config
+        self._config = given_config(config)
         self._book = RuleBook(self._config)
         self._untracked = untracked
         self._state = self._empty()

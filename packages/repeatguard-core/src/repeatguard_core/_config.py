@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
+from repeatguard_core._faults import fault, in_plain_words
 from repeatguard_core._patterns import matches
 from repeatguard_core._rules import RuleBook
 from repeatguard_core._settings import (
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["RepeatGuardConfig"]
 
 _PYPROJECT: Final = "pyproject.toml"
+_NO_TABLE_NEEDED: Final = "; write one, or make RepeatGuardConfig() for the defaults"
 _LONGEST_CYCLE: Final = 16
 
 
@@ -103,7 +106,7 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
             FileNotFoundError: There is no such file.
             OSError: It cannot be read.
             ValueError: The file is not TOML, has no such table, or a setting in it is
-                wrong. The message names the file.
+                wrong (then it is pydantic's ``ValidationError``). The message names the file.
 
         Fulfils C3.
         """
@@ -118,16 +121,17 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
             raise ValueError(msg) from error
         settings = _table(document, _table_name(file))
         if settings is None:
-            msg = f"{file} has no table [{_table_name(file)}]{_misplaced(document, file)}"
+            hint = _misplaced(document, file) or _misspelled(document)
+            msg = f"{file} has no table [{_table_name(file)}]{hint or _NO_TABLE_NEEDED}"
             raise ValueError(msg)
-        if misplaced := _misplaced(document, file):  # what stands there would be without effect
-            msg = f"{file} has two tables for repeatguard{misplaced}"
+        if _misplaced(document, file):  # what stands there would be without effect
+            right, wrong = _table_name(file), _other_name(file)
+            msg = f"{file} has two tables for repeatguard; move what is in [{wrong}] into [{right}]"
             raise ValueError(msg)
         try:
             return cls.model_validate(settings)
-        except ValueError as error:
-            msg = f"{file}, table [{_table_name(file)}]: {error}"
-            raise ValueError(msg) from error
+        except ValidationError as error:
+            raise in_plain_words(error, f"{file}, table [{_table_name(file)}]") from None
 
     def tracks(self, tool_name: str) -> bool:
         """Tell whether calls of a tool are watched under this configuration (D7).
@@ -146,22 +150,27 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
     @field_validator("first_reminder", "later_reminder")
     @classmethod
     def _check_template(cls, template: str | None) -> str | None:
-        fault = None if template is None else template_fault(template)
-        if fault:
-            msg = f"{fault}; here {template!r}"
+        wrong = None if template is None else template_fault(template)
+        if wrong:
+            msg = f"{wrong}; here {template!r}"
             raise ValueError(msg)
         return template
 
     @model_validator(mode="after")
     def _refuse_what_can_never_act(self) -> Self:
-        fault = next(RuleBook(self).faults(), None)
-        if fault:
-            raise ValueError(fault)
+        wrong = next(RuleBook(self).faults(), None)
+        if wrong:
+            raise fault(wrong)
         return self
 
 
 def _table_name(file: Path) -> str:
     return "tool.repeatguard" if file.name == _PYPROJECT else "repeatguard"
+
+
+def _other_name(file: Path) -> str:
+    """Give the table's name in the other kind of file."""
+    return "repeatguard" if file.name == _PYPROJECT else "tool.repeatguard"
 
 
 def _table(document: Mapping[str, object], dotted_name: str) -> object:
@@ -174,5 +183,15 @@ def _table(document: Mapping[str, object], dotted_name: str) -> object:
 
 def _misplaced(document: Mapping[str, object], file: Path) -> str:
     """Add a hint if the table is there under the name that belongs in the other kind of file."""
-    other = "repeatguard" if file.name == _PYPROJECT else "tool.repeatguard"
+    other = _other_name(file)
     return "" if _table(document, other) is None else f"; the one it has, [{other}], is not the name for this file"
+
+
+def _misspelled(document: Mapping[str, object]) -> str:
+    """Add a hint if the file has a table of nearly that name."""
+    tool = document.get("tool")
+    names = {name.lower(): f"[{name}]" for name in document}
+    if isinstance(tool, Mapping):
+        names |= {str(name).lower(): f"[tool.{name}]" for name in tool}
+    near = difflib.get_close_matches("repeatguard", names, n=1, cutoff=0.75)
+    return f"; is it meant by {names[near[0]]}?" if near else ""

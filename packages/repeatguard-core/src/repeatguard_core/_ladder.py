@@ -62,6 +62,6 @@ class Ladder:
         if self.remind_every is not None and highest + self.remind_every >= self.stop_after:
             return (
                 f"remind_every={self.remind_every} would never act: the run ends at stop_after={self.stop_after}, "
-                f"and the first further reminder is due at {highest + self.remind_every}"
+                f"and the first further reminder is due at {highest + self.remind_every}; lower it, or raise stop_after"
             )
         return None

@@ -126,7 +126,10 @@ class RuleBook:
                         f"the entry for {earlier.match!r} comes first and covers them"
                     )
         if self.wording.later is not None and not any(ladder.reminds_again for ladder in self._ladders):
-            yield "later_reminder would never act: there is one threshold, and remind_every is not set"
+            yield (
+                "later_reminder would never act: there is one threshold, and remind_every is not set; "
+                "set one more, or leave it out"
+            )
 
     def _why_untracked(self, pattern: str) -> str | None:
         """Say why no tool that a pattern covers is watched; None if some may be."""

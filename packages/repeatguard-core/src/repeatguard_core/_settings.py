@@ -5,11 +5,24 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    model_validator,
+)
+from pydantic.functional_validators import ModelWrapValidatorHandler  # of early releases it is here alone
 
+from repeatguard_core._faults import fault, in_plain_words
 from repeatguard_core._thresholds import validated_thresholds
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "Integer",
@@ -105,10 +118,28 @@ NamesByPattern: TypeAlias = Annotated[
 ]
 
 
-class Settings(BaseModel, frozen=True, extra="forbid"):
-    """Settings that name what they do not know."""
+class Settings(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True):
+    """Settings that name what they do not know, and show what differs from the defaults."""
 
     whose: ClassVar[str] = "repeatguard"
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        for name, value in super().__repr_args__():
+            field = type(self).model_fields.get(name or "")
+            if (
+                field is None
+                or field.is_required()
+                or value != field.get_default(call_default_factory=True, validated_data={})
+            ):
+                yield name, value
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _say_faults_plainly(cls, settings: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(settings)
+        except ValidationError as error:
+            raise in_plain_words(error) from None
 
     @model_validator(mode="before")
     @classmethod
@@ -154,8 +185,8 @@ class ToolSettings(Settings, frozen=True):
     @model_validator(mode="after")
     def _refuse_an_entry_without_effect(self) -> ToolSettings:
         if all(value is None for name, value in self if name != "match"):
-            msg = f"the entry for {self.match!r} sets nothing"
-            raise ValueError(msg)
+            msg = f"the entry for {self.match!r} sets nothing; set something beside match, or leave the entry out"
+            raise fault(msg)
         return self
 
 

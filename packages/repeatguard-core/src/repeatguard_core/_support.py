@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import logging
-import reprlib
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -14,11 +13,24 @@ from typing import Final
 from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._errors import describe
+from repeatguard_core._given import given_config, refuse_what_is_no_plain_function
 from repeatguard_core._reminder import Reminder
 
 __all__ = ["AdapterSupport"]
 
 _LOGGER: Final = logging.getLogger("repeatguard")
+
+
+def _find_recorder() -> Callable[[Reminder, str | None], None] | None:
+    """Find what shows reminders in OpenTelemetry, which is an extra; None if that is not installed."""
+    try:
+        from repeatguard_core._opentelemetry import record  # noqa: PLC0415
+    except ImportError:
+        return None
+    return record
+
+
+_RECORD: Final = _find_recorder()
 
 
 class AdapterSupport:
@@ -47,16 +59,9 @@ class AdapterSupport:
         untracked: Callable[[str], bool] | None = None,
         on_reminder: Callable[[Reminder], None] | None = None,
     ) -> None:
-        if not isinstance(config, RepeatGuardConfig | None):
-            msg = (
-                f"config must be a RepeatGuardConfig, not {_shown(config)}; "
-                "write RepeatGuardConfig(thresholds=(3, 6)), RepeatGuardConfig.from_toml(path) for a file, "
-                "or RepeatGuardConfig.model_validate(mapping)"
-            )
-            raise TypeError(msg)
-        _refuse_what_is_no_plain_function("untracked", untracked)
-        _refuse_what_is_no_plain_function("on_reminder", on_reminder)
-        self.config = RepeatGuardConfig() if config is None else config
+        self.config = given_config(config)
+        refuse_what_is_no_plain_function("untracked", untracked)
+        refuse_what_is_no_plain_function("on_reminder", on_reminder)
         self._untracked = untracked
         self._on_reminder = on_reminder
         self._first_chain = RepeatChain(self.config, None if untracked is None else self._is_untracked)
@@ -70,13 +75,15 @@ class AdapterSupport:
         """
         return copy.copy(self._first_chain)  # to read the settings takes longer than to copy what came of it
 
-    def announce(self, reminder: Reminder) -> None:
-        """Log a reminder and hand it to ``on_reminder``, once for each reminder (S6).
+    def announce(self, reminder: Reminder, *, agent_name: str | None = None) -> None:
+        """Log a reminder, show it in OpenTelemetry and hand it to ``on_reminder``, once for each reminder (S6).
 
-        If the run is to end in its place, then that is logged, and nothing else is done.
+        If the run is to end in its place, then that is logged and shown, and not handed on.
 
         Args:
             reminder: One that the model is about to be sent for the first time.
+            agent_name: Whose calls it is about, as the framework names the agent; None if it has
+                no name or the adapter does not know it.
         """
         _LOGGER.log(
             logging.WARNING if reminder.stops else logging.INFO,
@@ -88,8 +95,12 @@ class AdapterSupport:
                 "count": reminder.count,
                 "threshold": reminder.threshold,
                 "cycle_length": len(reminder.tool_names),
+                "agent": agent_name,
             },
         )
+        if _RECORD is not None:
+            with self.failing_open("OpenTelemetry"):
+                _RECORD(reminder, agent_name)
         if self._on_reminder is not None and not reminder.stops:
             with self.failing_open("on_reminder"):
                 _refuse_awaitable(self._on_reminder(reminder))
@@ -127,26 +138,9 @@ class AdapterSupport:
                 _LOGGER.error("repeatguard goes on without %s, which raised %r", where, error, exc_info=error)
 
 
-def _refuse_what_is_no_plain_function(name: str, function: object) -> None:
-    if function is None:
-        return
-    if not callable(function):
-        msg = f"{name} must be a function, not {_shown(function)}"
-        raise TypeError(msg)
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
-        msg = f"{name} must be a plain function, and {function!r} is async, so it would never be awaited"
-        raise TypeError(msg)
-
-
-def _shown(value: object) -> str:
-    """Show a plain value in short; of any other no more than what it is, for it may hold what is nobody's business."""
-    plain = (str, int, float, bool, dict, list, tuple)
-    return reprlib.repr(value) if type(value) in plain else f"a {type(value).__qualname__}"
-
-
 def _refuse_awaitable(answer: object) -> None:
     if inspect.isawaitable(answer):
         if inspect.iscoroutine(answer):
             answer.close()
-        msg = "it returned something to await, which nobody does"
+        msg = "it returned something to await, which nobody does; return a plain value"
         raise TypeError(msg)

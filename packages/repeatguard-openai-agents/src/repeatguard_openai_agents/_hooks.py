@@ -26,10 +26,13 @@ class _Guard:
 
     def __init__(self, support: AdapterSupport) -> None:
         self._support = support
+        self.config = support.config
         # A run and its handoffs share one context object, and a memory ends with it.
         self._memories: WeakKeyDictionary[RunContextWrapper[Any], RunMemory] = WeakKeyDictionary()
 
-    def before_request(self, context: RunContextWrapper[Any], input_items: list[TResponseInputItem]) -> None:
+    def before_request(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], input_items: list[TResponseInputItem]
+    ) -> None:
         """Put the missing reminders into the list, which is the very one that the model is sent.
 
         The SDK forgets them after the request, so earlier ones are put back each time: what the
@@ -45,14 +48,18 @@ class _Guard:
             placements = memory.place(conversation, self._support.new_chain)
             end = end_of_run(conversation, placements)
             if end is None:
-                self._remind(input_items, conversation, placements)
+                self._remind(agent, input_items, conversation, placements)
             elif memory.note_end(anchor_at(conversation, end.index)):
-                self._announce(end.reminder)
+                self._announce(end.reminder, agent)
         if end is not None:
             raise RepeatLoopError(end.reminder)
 
     def _remind(
-        self, input_items: list[TResponseInputItem], conversation: Conversation, placements: Sequence[Placement]
+        self,
+        agent: Agent[Any],
+        input_items: list[TResponseInputItem],
+        conversation: Conversation,
+        placements: Sequence[Placement],
     ) -> None:
         unseen = end_of_model(conversation)
         missing = [placement for placement in placements if not placement.is_there and not placement.reminder.stops]
@@ -60,11 +67,11 @@ class _Guard:
             input_items[:] = _with_reminders(input_items, missing)
         for placement in missing:
             if placement.index >= unseen:
-                self._announce(placement.reminder)
+                self._announce(placement.reminder, agent)
 
-    def _announce(self, reminder: Reminder) -> None:
+    def _announce(self, reminder: Reminder, agent: Agent[Any]) -> None:
         """Log it and so on, and show it in the run's trace, without its arguments."""
-        self._support.announce(reminder)
+        self._support.announce(reminder, agent_name=agent.name)
         data = {"tool": reminder.tool_name, "count": reminder.count, "threshold": reminder.threshold}
         with custom_span(f"repeatguard.{'stop' if reminder.stops else 'reminder'}", data):
             pass
@@ -111,7 +118,7 @@ class _Guarding(Generic[_Hooks]):
         input_items: list[TResponseInputItem],
     ) -> None:
         """Put the reminders into the list that the model is about to be sent, or end the run in place of that."""
-        self._guard.before_request(context, input_items)
+        self._guard.before_request(context, agent, input_items)
         await self._inner.on_llm_start(context, agent, system_prompt, input_items)
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
@@ -143,8 +150,8 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         inner: Hooks of yours that are to run as well.
 
     Raises:
-        TypeError: ``config`` is no configuration, ``on_reminder`` is async, or ``inner`` is no run
-            hooks.
+        TypeError: ``config`` is no configuration, one of the functions is none or is async, or
+            ``inner`` is no run hooks.
 
     With ``stop_after`` in the configuration, the `Runner` raises `RepeatLoopError` where the guard
     ends a run.
@@ -163,8 +170,11 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         self._guard = _Guard(AdapterSupport(config, untracked=untracked, on_reminder=on_reminder))
         self._inner = RunHooks() if inner is None else inner
         if not isinstance(self._inner, RunHooksBase):
-            msg = f"inner must be run hooks, not {inner!r}; hooks of one agent go to agent_hooks()"
+            msg = f"inner must be run hooks, not {_kind_of(inner)}; hooks of one agent go to agent_hooks()"
             raise TypeError(msg)
+
+    def __repr__(self) -> str:
+        return f"RepeatGuardHooks(config={self._guard.config!r})"
 
     def agent_hooks(self, inner: AgentHooks[Any] | None = None) -> AgentHooks[Any]:
         """Make hooks for ``Agent(hooks=...)``, where run hooks do not reach.
@@ -181,7 +191,7 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         """
         inner = AgentHooks() if inner is None else inner
         if not isinstance(inner, AgentHooksBase):
-            msg = f"inner must be agent hooks, not {inner!r}; hooks of a run go to RepeatGuardHooks(inner=...)"
+            msg = f"inner must be agent hooks, not {_kind_of(inner)}; hooks of a run go to RepeatGuardHooks(inner=...)"
             raise TypeError(msg)
         return _RepeatGuardAgentHooks(self._guard, inner)
 
@@ -197,6 +207,10 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         """Note that another agent takes over."""
         self._guard.after_handoff(context)
         await self._inner.on_handoff(context, from_agent=from_agent, to_agent=to_agent)
+
+
+def _kind_of(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 class _RepeatGuardAgentHooks(_Guarding[AgentHooks[Any]], AgentHooks[Any]):

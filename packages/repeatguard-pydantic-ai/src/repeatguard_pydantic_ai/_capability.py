@@ -14,6 +14,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import AgentDepsT
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, ToolSettings
 
+from repeatguard_pydantic_ai._agents import agent_name
 from repeatguard_pydantic_ai._derivation import RunMemory, newest_response, place_behind
 from repeatguard_pydantic_ai._errors import RepeatLoopError
 from repeatguard_pydantic_ai._messages import holds_reminder
@@ -143,12 +144,12 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
                 pass
             elif missing.message is None:
                 end = RepeatLoopError(missing.reminder, history)
-                self._support.announce(missing.reminder)
+                self._support.announce(missing.reminder, agent_name=agent_name(ctx))
             elif not holds_reminder(history[(newest_response(history) or 0) :]):
                 place = missing.index
                 request_context.messages = [*requested[:place], missing.message, *requested[place:]]
                 history.insert(_place_in(history), missing.message)
-                self._support.announce(missing.reminder)
+                self._support.announce(missing.reminder, agent_name=agent_name(ctx))
         if end is not None:
             raise end
         return request_context

@@ -9,6 +9,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage
 from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
 
+from repeatguard_pydantic_ai._agents import agent_name
 from repeatguard_pydantic_ai._derivation import RunMemory
 from repeatguard_pydantic_ai._errors import RepeatLoopError
 
@@ -47,6 +48,9 @@ class RepeatGuardProcessor:
             raise TypeError(msg)
         self._support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
 
+    def __repr__(self) -> str:
+        return f"RepeatGuardProcessor(config={self._support.config!r})"
+
     async def __call__(self, ctx: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:
         """Add the reminder that is missing at the end, if one is.
 
@@ -68,7 +72,7 @@ class RepeatGuardProcessor:
                     end = RepeatLoopError(missing.reminder, ctx.messages)
                 else:
                     messages = [*messages[: missing.index], missing.message, *messages[missing.index :]]
-                self._support.announce(missing.reminder)
+                self._support.announce(missing.reminder, agent_name=agent_name(ctx))
         if end is not None:
             raise end
         return messages

@@ -68,6 +68,7 @@ class Other:
         return f"other: {self.text}"
 
 
+#: What may stand in a request.
 Entry: TypeAlias = Said | Wrote | Called | Returned | Other
 
 

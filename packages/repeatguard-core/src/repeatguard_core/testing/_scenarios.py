@@ -65,6 +65,7 @@ def _spellings(meaning: str) -> tuple[Turn, ...]:
     return _calls(*(Call("search", spelling) for spelling in (spellings * 2)[:2]))
 
 
+#: Every scenario that the contract plays.
 SCENARIOS: Final[tuple[Scenario, ...]] = (
     Scenario(
         "a loop under the default configuration",

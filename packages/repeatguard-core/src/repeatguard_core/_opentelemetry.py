@@ -1,0 +1,60 @@
+"""Showing reminders and ends in traces and metrics; imported only where OpenTelemetry's API is installed (S6)."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Final
+
+from opentelemetry import metrics, trace
+from opentelemetry.util.types import AttributeValue
+
+from repeatguard_core._lines import on_one_line, tool_on_one_line
+from repeatguard_core._reminder import Reminder
+
+__all__ = ["record"]
+
+#: Where a program says whether what is said in conversations may be recorded, and the answers that allow it in spans.
+_CAPTURE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_IN_SPANS: Final = {"true", "span_only", "span_and_event"}
+
+
+def record(reminder: Reminder, agent_name: str | None) -> None:
+    """Count a reminder, or the end of a run, and add it as an event to the current span.
+
+    Args:
+        reminder: What is announced.
+        agent_name: Whose calls it is about; None if that is not known.
+
+    Raises:
+        Exception: Whatever the program's own parts of OpenTelemetry raise.
+    """
+    # Names are the model's to choose, and an exporter may drop a whole batch for one that cannot be encoded.
+    attributes: dict[str, AttributeValue] = {
+        "gen_ai.tool.name": tool_on_one_line(reminder.tool_name),
+        "repeatguard.threshold": reminder.threshold,
+    }
+    if agent_name is not None:
+        attributes["gen_ai.agent.name"] = on_one_line(agent_name)
+    reminders, stops = _counters()
+    (stops if reminder.stops else reminders).add(1, attributes)
+    span = trace.get_current_span()
+    if span.is_recording():
+        # A copy, since a counter may hold on to what it was given.
+        attributes = {
+            **attributes,
+            "repeatguard.count": reminder.count,
+            "repeatguard.cycle_length": len(reminder.tool_names),
+        }
+        if os.environ.get(_CAPTURE_CONTENT, "").strip().lower() in _IN_SPANS:
+            attributes["repeatguard.arguments"] = reminder.arguments
+        span.add_event("repeatguard.stop" if reminder.stops else "repeatguard.reminder", attributes)
+
+
+@functools.cache
+def _counters() -> tuple[metrics.Counter, metrics.Counter]:
+    meter = metrics.get_meter("repeatguard")
+    return (
+        meter.create_counter("repeatguard.reminders", "{reminder}", "Reminders that models were sent"),
+        meter.create_counter("repeatguard.stops", "{run}", "Runs that were ended because they repeated themselves"),
+    )

@@ -1,0 +1,1 @@
+"""What stands between a commit and its publication; docs/releasing.md says how it is used."""

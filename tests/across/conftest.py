@@ -1,0 +1,35 @@
+"""The packages as they are built: what an index gets."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.across.distributions import ROOT, Distribution, read_sdist, read_wheel
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all wheels and sdists: the one that is named in the environment, or a new one."""
+    given = os.environ.get("REPEATGUARD_DISTRIBUTIONS")
+    if given:
+        return Path(given)
+    folder = tmp_path_factory.mktemp("distributions")
+    command = ["uv", "build", "--quiet", "--all-packages", "--out-dir", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def wheels(built: Path) -> dict[str, Distribution]:
+    """The wheels of all packages, by package."""
+    return {wheel.package: wheel for wheel in map(read_wheel, sorted(built.glob("*.whl")))}
+
+
+@pytest.fixture(scope="session")
+def sdists(built: Path) -> dict[str, Distribution]:
+    """The sdists of all packages, by package."""
+    return {sdist.package: sdist for sdist in map(read_sdist, sorted(built.glob("*.tar.gz")))}
