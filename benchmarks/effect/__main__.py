@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     sample.add_argument("--scenarios", type=Path, default=SCENARIOS, metavar="TOML", help="other scenarios")
     sample.add_argument("--k", type=_positive, nargs="+", default=[2, 3, 5, 8], metavar="K", help="identical calls")
     sample.add_argument("--repetitions", type=_positive, default=1, metavar="N")
-    sample.add_argument("--seed", type=int, default=1, metavar="N", help="of the first repetition")
+    sample.add_argument("--seed", type=int, default=1, metavar="N", help="what all seeds come from")
     sample.add_argument("--temperature", type=float, default=0.7, metavar="T")
     sample.add_argument("--max-tokens", type=_positive, default=300, metavar="N", help="of a message")
     sample.add_argument("--max-turns", type=_positive, default=15, metavar="N", help="of a whole run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, get_args
@@ -28,7 +29,7 @@ class Plan:
         arms: The arms of the steps; whole runs are made in those of them that are the guard's own.
         counts: How many identical calls there are before a step.
         repetitions: How often a step and a run are sampled.
-        first_seed: The seed of the first repetition; that of the others follows.
+        first_seed: Where the seeds come from. Each step and run has its own, and all arms share it.
         max_turns: The limit of turns of a whole run.
         cache_turns: How many calls a conversation comes to that is for the cache.
         only: The ids of the scenarios to use; empty for all. The cache uses the first one.
@@ -58,24 +59,31 @@ class Plan:
             tools = self.scenarios.schemas_of(scenario)
             for results in _results_of(scenario):
                 for k in self.counts:
+                    seed = self._seed(repetition, part, scenario.id, results, k)
                     for arm in self.arms:
-                        yield StepSample(scenario, tools, arm, repetition, self.first_seed + repetition, k, results)
+                        yield StepSample(scenario, tools, arm, repetition, seed, k, results)
 
     def _runs(self, _part: str, repetition: int) -> Iterator[Sample]:
         for scenario in self._used([*self.scenarios.stuck, *self.scenarios.poll]):
             tools = self.scenarios.schemas_of(scenario)
             for results in _results_of(scenario):
+                seed = self._seed(repetition, "run", scenario.id, results)
                 for arm in self.arms:
                     if arm.place == "behind":
-                        seed = self.first_seed + repetition
                         yield RunSample(scenario, tools, arm, repetition, seed, self.max_turns, results)
 
     def _caches(self, repetition: int) -> Iterator[Sample]:
         scenario: Scenario
         for scenario in self._used(self.scenarios.stuck)[:1]:
             tools = self.scenarios.schemas_of(scenario)
+            seed = self._seed(repetition, "cache", scenario.id)
             for arm in CACHE_ARMS:
-                yield CacheSample(scenario, tools, arm, repetition, self.first_seed + repetition, self.cache_turns)
+                yield CacheSample(scenario, tools, arm, repetition, seed, self.cache_turns)
+
+    def _seed(self, repetition: int, *what: object) -> int:
+        """Give a seed of its own to each thing: with one for all, luck would be the same everywhere."""
+        # Servers take seeds of 31 bits.
+        return zlib.crc32(repr((self.first_seed + repetition, *what)).encode()) >> 1
 
     def _used(self, scenarios: Sequence[Scenario]) -> list[Scenario]:
         return [each for each in scenarios if not self.only or each.id in self.only]

@@ -18,6 +18,7 @@ from benchmarks.effect.__main__ import main
 from benchmarks.effect.arms import ARMS, NONE, Arm
 from benchmarks.effect.conversations import INSTRUCTIONS, conversation
 from benchmarks.effect.lines import CacheLine, RunLine, StepLine, read_lines
+from benchmarks.effect.plan import Plan
 from benchmarks.effect.runs import loops
 from benchmarks.effect.scenarios import Call
 from tests.benchmarks.scripted_endpoint import SCENARIOS, Body, ScriptedEndpoint, calling, listening, stubborn
@@ -113,6 +114,7 @@ def test_every_step_is_a_line(tmp_path: Path) -> None:
     assert set(versions) == {"repeatguard-core", "repeatguard-openai-agents", "openai-agents", "openai"}
     assert len(guarded.pop("digest")) == 16
     assert guarded.pop("seconds") >= 0
+    seed = guarded.pop("seed")
     assert guarded.pop("usage")["completion_tokens"] == 7
     assert set(guarded.pop("timings")) == {"cache_n", "prompt_n", "predicted_ms"}
     assert guarded == {
@@ -122,7 +124,6 @@ def test_every_step_is_a_line(tmp_path: Path) -> None:
         "results": "same",
         "k": 3,
         "repetition": 0,
-        "seed": 7,
         "temperature": 0.7,
         "model": "scripted",
         "server": "uvicorn b1-scripted",
@@ -134,8 +135,9 @@ def test_every_step_is_a_line(tmp_path: Path) -> None:
         "is_shared": False,
     }
     assert {each["arm"] for each in written if each["step"] == "answer"} == {"guard", "guard_reset", "guard_defer"}
+    assert seed in [request["seed"] for request in server.requests]
     request = server.requests[0]
-    assert (request["seed"], request["temperature"], request["max_tokens"]) == (7, 0.7, 300)
+    assert (request["temperature"], request["max_tokens"]) == (0.7, 300)
     assert [tool["function"]["name"] for tool in request["tools"]] == list(scenario.tools)
 
 
@@ -202,10 +204,27 @@ def test_a_file_is_carried_on(tmp_path: Path) -> None:
         sample(server, lines, *options, "--repetitions", "2")
         assert len(server.requests) == 3
     assert lines.read_bytes().startswith(whole)
-    assert [(line.scenario, line.repetition, line.seed) for line in steps(lines)] == [
-        *(("missing-file", 0, 1), ("service-down", 0, 1)),
-        *(("missing-file", 1, 2), ("service-down", 1, 2)),
+    assert [(line.scenario, line.repetition) for line in steps(lines)] == [
+        *(("missing-file", 0), ("service-down", 0)),
+        *(("missing-file", 1), ("service-down", 1)),
     ]
+
+
+def test_all_arms_share_a_seed_and_nothing_else_does() -> None:
+    """With the same seed everywhere a lucky draw would be one in every scenario, and samples would say less."""
+
+    def seeds(first_seed: int) -> dict[tuple[object, ...], set[int]]:
+        found: dict[tuple[object, ...], set[int]] = {}
+        for each in Plan(SCENARIOS, repetitions=3, first_seed=first_seed).samples():
+            what = (each.part, each.scenario.id, getattr(each, "results", None), getattr(each, "k", None))
+            found.setdefault((each.repetition, *what), set()).add(each.seed)
+        return found
+
+    found = seeds(1)
+    assert {len(each) for each in found.values()} == {1}
+    assert len(set.union(*found.values())) == len(found)
+    assert all(0 <= seed < 2**31 for seed in set.union(*found.values()))
+    assert set.union(*found.values()).isdisjoint(set.union(*seeds(100).values()))
 
 
 def test_whole_runs(tmp_path: Path) -> None:
