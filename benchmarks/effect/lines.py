@@ -87,10 +87,11 @@ class RunLine(Line, frozen=True):
         input_tokens: The tokens of all requests.
         output_tokens: The tokens of all responses.
         calls: Each call: the tool and the arguments.
+        calls_in_text: How many of them were read from texts.
         reminders: How many reminders the guard gave.
         loops_entered: How often the same call came three times in a row.
         loops_left: How many of these loops the run left again.
-        ending: How it ended: ``"answer"``, ``"limit"``, ``"call_in_text"`` or the name of a fault.
+        ending: How it ended: ``"answer"``, ``"limit"`` or the name of a fault.
         answer: The answer, if there was one.
         is_right: Whether it ended with a right answer.
         seconds: How long it took.
@@ -104,6 +105,7 @@ class RunLine(Line, frozen=True):
     input_tokens: int
     output_tokens: int
     calls: tuple[tuple[str, str], ...]
+    calls_in_text: int
     reminders: int
     loops_entered: int
     loops_left: int

@@ -16,7 +16,6 @@ from agents import (
     MaxTurnsExceeded,
     ModelResponse,
     ModelSettings,
-    OpenAIChatCompletionsModel,
     RunConfig,
     RunHooks,
     Runner,
@@ -26,12 +25,13 @@ from agents.exceptions import AgentsException
 from repeatguard_core import Reminder, canonical_arguments
 from repeatguard_openai_agents import RepeatGuardHooks
 
-from benchmarks.effect.answers import calls_in, is_right_answer
+from benchmarks.effect.answers import is_right_answer
 from benchmarks.effect.conversations import INSTRUCTIONS
 from benchmarks.effect.endpoint import Endpoint
 from benchmarks.effect.lines import LineFile, RunLine, digest_of
 from benchmarks.effect.samples import Sample
 from benchmarks.effect.scenarios import Poll, Results, Stuck
+from benchmarks.effect.text_calls import ChatModel
 
 __all__ = ["RunSample", "loops"]
 
@@ -44,6 +44,7 @@ class _Recorder(RunHooks[Any]):
     def __init__(self) -> None:
         self.responses: list[ModelResponse] = []
         self.reminders: list[Reminder] = []
+        self.calls_in_text = 0
 
     async def on_llm_end(self, context: Any, agent: Any, response: ModelResponse) -> None:  # noqa: ARG002 - the SDK's
         """Note a response."""
@@ -94,6 +95,7 @@ class RunSample(Sample):
             input_tokens=sum(each.usage.input_tokens for each in recorder.responses),
             output_tokens=sum(each.usage.output_tokens for each in recorder.responses),
             calls=tuple(recorder.calls),
+            calls_in_text=recorder.calls_in_text,
             reminders=len(recorder.reminders),
             loops_entered=entered,
             loops_left=left,
@@ -109,11 +111,12 @@ class RunSample(Sample):
         if config is not None:
             hooks = RepeatGuardHooks(config, on_reminder=recorder.reminders.append, inner=recorder)
         async with endpoint.async_client() as client:
+            model = ChatModel(endpoint.model, client, self.scenario.tools)
             agent = Agent(
                 name="assistant",
                 instructions=INSTRUCTIONS,
                 tools=self._tools(),
-                model=OpenAIChatCompletionsModel(endpoint.model, client),
+                model=model,
                 model_settings=ModelSettings(
                     temperature=endpoint.temperature,
                     max_tokens=endpoint.max_tokens,
@@ -129,9 +132,9 @@ class RunSample(Sample):
                 return "limit", None
             except AgentsException as fault:
                 return type(fault).__name__, None
-        text = str(result.final_output)
-        # The SDK takes a call that is written as text for an answer.
-        return ("call_in_text", None) if calls_in({"content": text}, self.scenario.tools) else ("answer", text)
+            finally:
+                recorder.calls_in_text = model.read
+        return "answer", str(result.final_output)
 
     def _tools(self) -> list[Tool]:
         looks = itertools.count(1)

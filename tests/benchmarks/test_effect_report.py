@@ -60,6 +60,7 @@ def run(scenario: str, arm: str, **changes: Any) -> RunLine:
         "input_tokens": 1000,
         "output_tokens": 100,
         "calls": (),
+        "calls_in_text": 0,
         "reminders": 0,
         "loops_entered": 1,
         "loops_left": 0,

@@ -266,20 +266,34 @@ def test_a_run_of_a_poll_that_gets_done(tmp_path: Path) -> None:
     assert set(reminders) == {("guard", "same"), ("guard", "changing"), ("guard_reset", "same")}
 
 
-@pytest.mark.parametrize(
-    ("message", "ending"),
-    [
-        (calling("fly", "{}"), "ModelBehaviorError"),
-        ({"content": '{"name": "read_file", "arguments": {"path": "8431"}}'}, "call_in_text"),
-    ],
-)
-def test_runs_that_go_wrong(tmp_path: Path, message: Body, ending: str) -> None:
-    """An unknown tool, and a call that only looks like an answer: both are lines like others."""
+def test_a_run_that_goes_wrong(tmp_path: Path) -> None:
+    """An unknown tool is a line like others."""
     lines = tmp_path / "lines.jsonl"
-    with ScriptedEndpoint(lambda _: message) as server:
+    with ScriptedEndpoint(lambda _: calling("fly", "{}")) as server:
         sample(server, lines, "--part", "run", "--scenario", "missing-file", "--arm", "none")
     (line,) = runs(lines)
-    assert (line.ending, line.answer, line.is_right) == (ending, None, False)
+    assert (line.ending, line.answer, line.is_right) == ("ModelBehaviorError", None, False)
+
+
+def test_calls_in_texts_are_calls_in_runs_too(tmp_path: Path) -> None:
+    """A model that writes JSON is in a loop like any other; JSON that names no tool is an answer."""
+    read = '{"name": "read_file", "arguments": {"path": "config.yml"}}'
+
+    def writing(body: Body) -> Body:
+        is_told = any(is_reminder(str(message["content"])) for message in body["messages"])
+        return {"content": '{"name": "fly"} is all I have.' if is_told else f"```json\n{read}\n```"}
+
+    lines = tmp_path / "lines.jsonl"
+    with ScriptedEndpoint(writing) as server:
+        options = ["--part", "run", "--scenario", "missing-file", "--max-turns", "5", "--arm", "none", "--arm", "guard"]
+        sample(server, lines, *options)
+        told = server.requests[-1]["messages"]
+    assert server.refusals == []
+    plain, guarded = runs(lines)
+    assert (plain.ending, plain.requests, plain.calls_in_text, plain.loops_entered) == ("limit", 5, 5, 1)
+    assert (guarded.answer, guarded.requests, guarded.calls_in_text) == ('{"name": "fly"} is all I have.', 4, 3)
+    assert guarded.calls == (("read_file", '{"path":"config.yml"}'),) * 3
+    assert [message["role"] for message in told] == ["system", "user", *["assistant", "tool"] * 3, "user"]
 
 
 def test_other_calls_of_a_run_are_answered(tmp_path: Path) -> None:
