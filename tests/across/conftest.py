@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
+from agents import set_tracing_disabled
 
 from tests.across.distributions import ROOT, Distribution, read_sdist, read_wheel
 
@@ -33,3 +35,13 @@ def wheels(built: Path) -> dict[str, Distribution]:
 def sdists(built: Path) -> dict[str, Distribution]:
     """The sdists of all packages, by package."""
     return {sdist.package: sdist for sdist in map(read_sdist, sorted(built.glob("*.tar.gz")))}
+
+
+@pytest.fixture
+def as_a_user_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of one's own, a key, which nothing here uses, and no traces sent anywhere."""
+    set_tracing_disabled(disabled=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setattr(logging.root, "handlers", list(logging.root.handlers))
+    monkeypatch.setattr(logging.root, "level", logging.root.level)

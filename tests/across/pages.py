@@ -11,9 +11,17 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from tests.across.distributions import ADAPTERS
+
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 INDEX = ROOT / "docs/index.md"
+#: Its blocks are parts of files that the contract is run on; another test compares them.
+EXCERPTS = ROOT / "docs/write-an-adapter.md"
+
+
+#: The packages whose own pages ask a real provider; test_package_pages.py has a server answer in its place.
+_ASK_A_PROVIDER = {ROOT / "packages" / package / "README.md" for package in ADAPTERS}
 
 
 class Shown(NamedTuple):
@@ -26,6 +34,11 @@ class Shown(NamedTuple):
 def documents() -> list[Path]:
     """List the documents that a user reads."""
     return [README, *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("packages/*/README.md"))]
+
+
+def run_pages() -> list[Path]:
+    """List those whose blocks are run from top to end."""
+    return [document for document in documents() if document != EXCERPTS and document not in _ASK_A_PROVIDER]
 
 
 def name(document: Path) -> str:
@@ -71,3 +84,10 @@ def anchors(document: Path) -> set[str]:
     found = tokens(document)
     headings = [behind.content for token, behind in itertools.pairwise(found) if token.type == "heading_open"]
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def save_files(document: Path) -> None:
+    """Write the files that a page shows, under the names that it gives them."""
+    for block in [*blocks(document, "toml"), *blocks(document, "yaml")]:
+        named = re.match(r"# ([\w-]+\.(?:toml|yaml))", block.content)
+        Path(named[1] if named else "pyproject.toml").write_text(block.content, encoding="utf-8")
