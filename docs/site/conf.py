@@ -20,7 +20,7 @@ for folder in sorted(ROOT.glob("packages/*")):
 INDEX = "docs/index"
 
 project = "repeatguard"
-author = "repeatguard contributors"
+author = "the repeatguard authors"
 project_copyright = author
 root_doc = INDEX
 include_patterns = [

@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from agents import set_tracing_disabled
 
 from tests.across.distributions import ROOT, Distribution, read_sdist, read_wheel
 
@@ -40,6 +39,8 @@ def sdists(built: Path) -> dict[str, Distribution]:
 @pytest.fixture
 def as_a_user_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of one's own, a key, which nothing here uses, and no traces sent anywhere."""
+    from agents import set_tracing_disabled  # noqa: PLC0415 - the session for wheels has no framework
+
     set_tracing_disabled(disabled=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
