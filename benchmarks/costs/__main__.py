@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from benchmarks.costs.calls import calls
 from benchmarks.costs.profiles import profiles
-from benchmarks.costs.report import page, put_between
+from benchmarks.costs.report import page
 from benchmarks.costs.requests import requests
 from benchmarks.costs.results import Costs, Environment
 from benchmarks.costs.rounds import Pace
 from benchmarks.costs.runs import runs
 from benchmarks.costs.scale import scale
 from benchmarks.costs.summary import summary
+from benchmarks.documents import put_between
 
 __all__ = ["DOCUMENTS", "RESULTS", "main"]
 
@@ -76,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.json is None:
         for document, write in DOCUMENTS.items():
             text = document.read_text(encoding="utf-8")
-            document.write_text(put_between(text, write(costs)), encoding="utf-8")
+            document.write_text(put_between(text, "costs", write(costs)), encoding="utf-8")
 
 
 if __name__ == "__main__":

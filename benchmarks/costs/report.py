@@ -11,10 +11,8 @@ from benchmarks.costs.results import Costs, Environment
 from benchmarks.costs.rounds import Ratio
 from benchmarks.costs.tables import percent, table, yes
 
-__all__ = ["page", "put_between"]
+__all__ = ["page"]
 
-_BEGIN: Final = "<!-- costs:begin -->"
-_END: Final = "<!-- costs:end -->"
 
 _A_CALL: Final = """\
 `RepeatChain.observe` with the default settings, as a multiple of `json.dumps(json.loads(text), sort_keys=True)` of
@@ -41,27 +39,6 @@ _VERY_MANY_RUNS: Final = """\
 Short runs with a loop in each, on one guard object, as the guard sees them. Each was given its own reminders and no
 other's, or there would be no table. The memory in use is looked at between runs. A run that adds less than the smallest
 object of Python's has left none behind."""
-
-
-def put_between(document: str, part: str) -> str:
-    """Replace what a document has between its two markers.
-
-    Args:
-        document: The document.
-        part: What is to stand there.
-
-    Returns:
-        The document with it.
-
-    Raises:
-        ValueError: The markers are not there.
-    """
-    before, begin, rest = document.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        msg = f"there is no {_BEGIN} with {_END} behind it"
-        raise ValueError(msg)
-    return f"{before}{begin}\n{part}\n{end}{after}"
 
 
 def page(costs: Costs) -> str:

@@ -10,12 +10,13 @@ from pathlib import Path
 from openai import OpenAIError
 from tqdm import tqdm
 
+from benchmarks.documents import put_between
 from benchmarks.effect.arms import ARMS, wordings
 from benchmarks.effect.endpoint import API_KEY, Endpoint
 from benchmarks.effect.figures import figures
 from benchmarks.effect.lines import LineFile, read_lines
 from benchmarks.effect.plan import PARTS, Plan
-from benchmarks.effect.report import page
+from benchmarks.effect.report import body, page
 from benchmarks.effect.scenarios import SCENARIOS, Scenarios
 
 __all__ = ["main"]
@@ -84,9 +85,12 @@ def _report(options: argparse.Namespace) -> None:
     text = page(found)
     if options.json is not None:
         options.json.write_text(f"{found.model_dump_json(indent=1)}\n", encoding="utf-8")
+    if options.into is not None:
+        document = put_between(options.into.read_text(encoding="utf-8"), "effect", body(found))
+        options.into.write_text(document, encoding="utf-8")
     if options.markdown is not None:
         options.markdown.write_text(text, encoding="utf-8")
-    else:
+    elif options.into is None:
         sys.stdout.write(text)
 
 
@@ -116,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="make the report from lines alone")
     report.add_argument("lines", type=Path, nargs="+", metavar="LINES")
     report.add_argument("--markdown", type=Path, metavar="OUT", help="write it to this file, and do not print it")
+    report.add_argument("--into", type=Path, metavar="PAGE", help="write it between the markers of this page")
     report.add_argument("--json", type=Path, metavar="OUT", help="write the figures to this file")
     return parser
 

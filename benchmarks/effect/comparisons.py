@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from benchmarks.effect.differences import Difference, Pair, difference_of_shares
 from benchmarks.effect.lines import StepLine
-from benchmarks.effect.measures import MEASURES, counts_of
+from benchmarks.effect.measures import MEASURES
 
 __all__ = ["AGAINST", "Comparison", "Verdict", "arms_to_compare", "pairs_of", "step_comparisons", "verdict"]
 
@@ -41,6 +41,11 @@ class Comparison(BaseModel, frozen=True):
     interval: tuple[float, float] | None
     pairs: int
     verdict: Verdict
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is a difference to speak of."""
+        return self.verdict != "no difference shown"
 
 
 def verdict(difference: Difference, *, is_more_better: bool) -> Verdict:
@@ -82,14 +87,14 @@ def step_comparisons(lines: Sequence[StepLine]) -> Iterator[Comparison]:
     Args:
         lines: The lines.
     """
-    for count, is_in in counts_of(lines):
-        of_count = [line for line in lines if is_in(line.k)]
+    for k in sorted({line.k for line in lines}):
+        of_count = [line for line in lines if line.k == k]
         for arm, against in arms_to_compare(line.arm for line in of_count):
             for name, measure in MEASURES.items():
                 pairs = pairs_of(_values(of_count, arm, name), _values(of_count, against, name))
                 if pairs:
                     difference = difference_of_shares(pairs)
-                    yield compared(count, name, arm, against, difference, measure.is_more_better)
+                    yield compared(str(k), name, arm, against, difference, measure.is_more_better)
 
 
 def compared(  # noqa: PLR0913, PLR0917 - it is what a comparison consists of

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from benchmarks.effect.answers import NextStep
 from benchmarks.effect.comparisons import Comparison, step_comparisons
 from benchmarks.effect.lines import AnyLine, CacheLine, RunLine, StepLine
-from benchmarks.effect.measures import MEASURES, Share, counts_of
+from benchmarks.effect.measures import MEASURES, Share
 from benchmarks.effect.run_figures import RunFigures, run_figures
 
 __all__ = ["CacheFigures", "Figures", "ModelFigures", "StepFigures", "figures"]
@@ -24,7 +24,7 @@ class StepFigures(BaseModel, frozen=True):
     """What came next in one arm, after so many identical calls.
 
     Attributes:
-        count: How many, or which of them together.
+        count: How many.
         arm: The arm.
         shares: For each of `MEASURES` how often it was so, as far as there are samples.
         stuck: What came next in stuck scenarios, by kind.
@@ -133,11 +133,11 @@ def _of_kind(lines: Iterable[AnyLine], kind: type[_Line]) -> list[_Line]:
 
 
 def _steps(lines: Sequence[StepLine]) -> Iterable[StepFigures]:
-    for count, is_in in counts_of(lines):
-        for arm, of_arm in _by_arm([line for line in lines if is_in(line.k)], lambda line: line.arm):
+    for k in sorted({line.k for line in lines}):
+        for arm, of_arm in _by_arm([line for line in lines if line.k == k], lambda line: line.arm):
             shares = {name: share for name, measure in MEASURES.items() if (share := measure.share(of_arm)).whole}
             yield StepFigures(
-                count=count,
+                count=str(k),
                 arm=arm,
                 shares=shares,
                 stuck=dict(Counter(line.step for line in of_arm if line.part == "stuck")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -158,14 +159,16 @@ def read_lines(paths: Iterable[Path]) -> Iterator[AnyLine]:
     """Read the lines of some files.
 
     Args:
-        paths: The files.
+        paths: The files; one whose name ends with ``.gz`` is packed.
 
     Raises:
         OSError: One cannot be read.
         ValueError: A line is none of ours. The message names it.
     """
     for path in paths:
-        for number, text in enumerate(path.read_bytes().split(b"\n"), 1):
+        packed = path.read_bytes()
+        whole = gzip.decompress(packed) if path.suffix == ".gz" else packed
+        for number, text in enumerate(whole.split(b"\n"), 1):
             if text:
                 yield _read_line(text, f"{path.name}, line {number}")
 

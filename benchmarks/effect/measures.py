@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,10 +11,7 @@ from pydantic import BaseModel
 from benchmarks.effect.lines import StepLine
 from benchmarks.scoring import Proportion
 
-__all__ = ["DUE_FROM", "MEASURES", "Measure", "Share", "counts_of"]
-
-#: By default nothing is due before.
-DUE_FROM: Final = 3
+__all__ = ["MEASURES", "Measure", "Share"]
 
 
 class Share(BaseModel, frozen=True):
@@ -88,19 +85,3 @@ MEASURES: Final = {
         is_so=lambda line: line.step != "same_call",
     ),
 }
-
-
-def counts_of(lines: Sequence[StepLine]) -> Iterator[tuple[str, Callable[[int], bool]]]:
-    """Give the counts of identical calls that there are, and all together for which a reminder may be due.
-
-    Args:
-        lines: The lines.
-
-    Yields:
-        What to call it, and a function that tells which counts belong to it.
-    """
-    counts = sorted({line.k for line in lines})
-    if sum(count >= DUE_FROM for count in counts) > 1:
-        yield f"{DUE_FROM} and more", lambda k: k >= DUE_FROM
-    for count in counts:
-        yield str(count), count.__eq__

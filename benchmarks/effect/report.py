@@ -8,23 +8,23 @@ from typing import Final
 from benchmarks.costs.tables import table
 from benchmarks.effect.comparisons import Comparison
 from benchmarks.effect.figures import CacheFigures, Figures, ModelFigures, StepFigures
-from benchmarks.effect.measures import DUE_FROM, MEASURES
+from benchmarks.effect.measures import MEASURES
 from benchmarks.effect.run_figures import RUN_MEASURES, ArmOfRuns
 
-__all__ = ["page"]
+__all__ = ["body", "page"]
 
-_DEFINITIONS: Final = f"""\
-- k: how many identical calls the conversation holds when the model is asked. At fewer than {DUE_FROM} nothing is due by
-  default, so that such requests are the same in all arms that go by the defaults.
+_DEFINITIONS: Final = """\
+- k: how many identical calls the conversation holds when the model is asked. At two nothing is due by default, so such
+  requests are the same in all arms that go by the defaults.
 - Arms: `none` has no guard. `guard` has the reminders as they are by default. `in_result` has the same words inside the
   last result. `guard_defer` and `guard_reset` are the guard with that value of `on_changed_result`. Any other arm is a
   configuration from a file.
 - Stuck: to call again is of no use. A right next step is one that the scenario names.
 - Poll: the matter is under way, and to look again is right. Given up: anything but the same call.
 - Shares stand with their counts and the 95 % Wilson interval, as if all samples were independent.
-- Differences are between samples of the same scenario, k and seed. Their 95 % interval spans two: one
-  takes pairs as independent, one draws whole scenarios anew. An arm is called better or worse only if the interval
-  leaves out zero. Of twenty such intervals one can be expected to be wrong."""
+- Differences are between samples of the same scenario, k and seed. Their 95 % interval spans two: one takes pairs as
+  independent, one draws whole scenarios anew. An arm is called better or worse only if the interval leaves out zero.
+  Of twenty such intervals one can be expected to be wrong."""
 
 
 def page(figures: Figures) -> str:
@@ -33,8 +33,17 @@ def page(figures: Figures) -> str:
     Args:
         figures: The figures.
     """
+    return f"# What a reminder changes\n\n{body(figures)}\n"
+
+
+def body(figures: Figures) -> str:
+    """Write the report without its title, for a page that has one.
+
+    Args:
+        figures: The figures.
+    """
     sections = [section for model in figures.models for section in _model(model)]
-    return "\n\n".join(["# What a reminder changes", _DEFINITIONS, *sections]) + "\n"
+    return "\n\n".join([_DEFINITIONS, *sections])
 
 
 def _model(model: ModelFigures) -> Iterator[str]:
@@ -47,13 +56,14 @@ def _model(model: ModelFigures) -> Iterator[str]:
         yield _details(model.steps)
     if model.comparisons:
         yield "### Differences in the next step"
-        yield _comparisons("k", model.comparisons, {name: each.title for name, each in MEASURES.items()}, set(MEASURES))
+        titles = {name: each.title for name, each in MEASURES.items()}
+        yield from _comparisons("k", model.comparisons, titles, set(MEASURES))
     if model.runs.arms:
         yield "### Whole runs"
         yield _runs(model.runs.arms)
     if model.runs.comparisons:
         shares = {name for name, each in RUN_MEASURES.items() if each.is_share}
-        yield _comparisons(
+        yield from _comparisons(
             "runs", model.runs.comparisons, {name: each.title for name, each in RUN_MEASURES.items()}, shares
         )
     if model.cache:
@@ -84,24 +94,28 @@ def _details(steps: Sequence[StepFigures]) -> str:
     return table(headers, rows)
 
 
-def _comparisons(of: str, comparisons: Sequence[Comparison], titles: dict[str, str], shares: set[str]) -> str:
+def _comparisons(of: str, comparisons: Sequence[Comparison], titles: dict[str, str], shares: set[str]) -> Iterator[str]:
+    shown = [each for each in comparisons if each.is_shown]
+    yield f"Of {len(comparisons)} comparisons {len(shown)} show a difference."
+    if not shown:
+        return
     headers = [of, "arm", "against", "measure", "difference (95 % interval)", "pairs", "the arm is"]
     rows = [
         [
             *(each.count, each.arm, each.against, titles[each.measure]),
             *(_difference(each, is_share=each.measure in shares), each.pairs, each.verdict),
         ]
-        for each in comparisons
+        for each in shown
     ]
-    return table(headers, rows)
+    yield table(headers, rows)
 
 
 def _difference(comparison: Comparison, *, is_share: bool) -> str:
     factor, spec = (100, "+.0f") if is_share else (1, "+,.1f")
-    values = [comparison.difference, *(comparison.interval or ())]
-    value, *ends = [format(factor * each + 0.0, spec) for each in values]
+    assert comparison.interval is not None  # a difference that is shown has one
+    value, *ends = [format(factor * each + 0.0, spec) for each in (comparison.difference, *comparison.interval)]
     unit = " points" if is_share else ""
-    return f"{value}{unit} ({' to '.join(ends) or 'too few scenarios'})"
+    return f"{value}{unit} ({' to '.join(ends)})"
 
 
 def _runs(arms: Sequence[ArmOfRuns]) -> str:

@@ -16,10 +16,10 @@ from benchmarks.costs.arguments import SHAPES, Arguments
 from benchmarks.costs.calls import KINDS
 from benchmarks.costs.frameworks import FRAMEWORKS, pydantic_ai
 from benchmarks.costs.histories import LAST, Result, Step, conversation, turn
-from benchmarks.costs.report import put_between
 from benchmarks.costs.results import Costs
 from benchmarks.costs.rounds import Pace, Ratio, Subject, at_once, measure
 from benchmarks.costs.scale import CrossTalkError, scale
+from benchmarks.documents import put_between
 
 NAMES = [framework.NAME for framework in FRAMEWORKS]
 COSTS = Costs.model_validate_json(RESULTS.read_bytes())
@@ -60,13 +60,13 @@ def test_the_results_say_nothing_of_where_they_were_measured() -> None:
 def test_a_document_shows_the_results(document: Path) -> None:
     """As they are rendered."""
     text = document.read_text(encoding="utf-8")
-    assert put_between(text, DOCUMENTS[document](COSTS)) == text
+    assert put_between(text, "costs", DOCUMENTS[document](COSTS)) == text
 
 
 def test_a_document_needs_its_markers() -> None:
     """Or the figures would be lost without a word."""
     with pytest.raises(ValueError, match="costs:begin"):
-        put_between("no markers", "figures")
+        put_between("no markers", "costs", "figures")
 
 
 @pytest.mark.parametrize(

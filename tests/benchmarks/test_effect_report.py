@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from benchmarks.effect.answers import NextStep
 from benchmarks.effect.differences import Pair, difference_of_means, difference_of_shares
 from benchmarks.effect.figures import Figures, ModelFigures, figures
 from benchmarks.effect.lines import AnyLine, CacheLine, CacheRequest, RunLine, StepLine
-from benchmarks.effect.report import page
+from benchmarks.effect.report import body, page
 
 SCENARIOS = [f"s{number}" for number in range(20)]
 GAVE_UP: NextStep = "another_call"
@@ -99,11 +100,9 @@ def test_shares_with_intervals() -> None:
     lines = [*guarded(10), *guarded(0, k=2), *guarded(20, k=5)]
     model = of_one_model(lines)
     assert [(each.count, each.arm) for each in model.steps] == [
-        *(("3 and more", "none"), ("3 and more", "guard"), ("2", "none"), ("2", "guard")),
-        *(("3", "none"), ("3", "guard"), ("5", "none"), ("5", "guard")),
+        *(("2", "none"), ("2", "guard"), ("3", "none"), ("3", "guard"), ("5", "none"), ("5", "guard")),
     ]
-    together, three = model.steps[1], model.steps[5]
-    assert (together.shares["again"].part, together.shares["again"].whole) == (10, 40)
+    three = model.steps[3]
     assert three.shares["again"].interval == pytest.approx((0.2993, 0.7007), abs=1e-4)
     assert three.stuck == {"answer": 10, "same_call": 10}
     assert set(three.shares) == {"again", "right"}
@@ -265,10 +264,19 @@ def test_the_page() -> None:
     assert "## m at temperature 0.7 45 lines, from srv; with repeatguard-core 0.1.0." in text
     assert "| 3 | guard | 10/20 50% (30% to 70%) | 10/20 50% (30% to 70%) | | |" in text
     assert "| 3 | guard | none | stuck: the same call again | -50 points (" in text
-    assert "| stuck | guard | none | requests | -6.0 (too few scenarios) | 1 | no difference shown |" in text
+    assert "Of 2 comparisons 2 show a difference." in text
+    assert "Of 4 comparisons 0 show a difference. ### The cache" in text
     assert "| none | 1 | 1,110 | 10.0 | 10 |" in text
     assert "| guard | 1 | 1,110 | not reported | |" in text
     assert "###" not in page(figures([]))
+
+
+def test_differences_of_runs_have_their_units() -> None:
+    """Amounts as they are, shares in points."""
+    lines = [run(each, arm, requests=10 - 6 * (arm == "guard")) for each in SCENARIOS for arm in ("none", "guard")]
+    text = " ".join(page(figures(lines)).split())
+    assert "Of 4 comparisons 1 show a difference." in text
+    assert "| stuck | guard | none | requests | -6.0 (-6.0 to -6.0) | 20 | better |" in text
 
 
 def test_the_report_is_made_from_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -283,6 +291,18 @@ def test_the_report_is_made_from_files(tmp_path: Path, capsys: pytest.CaptureFix
     assert not capsys.readouterr().out
     assert printed == markdown.read_text(encoding="utf-8") == page(figures(EVERYTHING))
     assert Figures.model_validate_json(figures_file.read_bytes()) == figures(EVERYTHING)
+
+
+def test_the_report_goes_into_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Between its markers, from lines that may be packed."""
+    lines, document = tmp_path / "a.jsonl.gz", tmp_path / "effect.md"
+    lines.write_bytes(gzip.compress("".join(f"{line.model_dump_json()}\n" for line in EVERYTHING).encode()))
+    document.write_text("# Title\n<!-- effect:begin -->\nold\n<!-- effect:end -->\nEnd.\n", encoding="utf-8")
+    main(["report", str(lines), "--into", str(document)])
+    assert not capsys.readouterr().out
+    text = document.read_text(encoding="utf-8")
+    assert text == f"# Title\n<!-- effect:begin -->\n{body(figures(EVERYTHING))}\n<!-- effect:end -->\nEnd.\n"
+    assert page(figures(EVERYTHING)).endswith(f"\n\n{body(figures(EVERYTHING))}\n")
 
 
 def test_a_line_of_another_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
