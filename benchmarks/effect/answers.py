@@ -58,14 +58,16 @@ def calls_in(message: Mapping[str, Any], tools: Collection[str]) -> list[MadeCal
 
     Args:
         message: The assistant's message, as the endpoint sent it.
-        tools: The names of the tools. Only JSON that names one of them is a call.
+        tools: The names of the tools. In a text, JSON that names one of them is a call, and JSON that is all of the
+            text and names something else is a call of a tool that there is not.
     """
     calls = [
         MadeCall(each["function"]["name"], each["function"]["arguments"], is_in_text=False)
         for each in message.get("tool_calls") or ()
         if each.get("function")
     ]
-    return calls or list(_calls_in_text(message.get("content") or "", tools))
+    text = message.get("content") or ""
+    return calls or list(_calls_in_text(text, tools)) or list(_call_of_no_tool(text))
 
 
 def classify(scenario: Scenario, message: Mapping[str, Any]) -> Classification:
@@ -119,6 +121,18 @@ def _calls_in_text(text: str, tools: Collection[str]) -> Iterator[MadeCall]:
             yield from found
             end = end if found else place + 1
         place = text.find("{", end)
+
+
+def _call_of_no_tool(text: str) -> Iterator[MadeCall]:
+    """Take a text for a call if it is nothing but one, whatever it names."""
+    fenced = re.fullmatch(r"\s*```\w*\n(.*)```\s*", text, re.DOTALL)
+    try:
+        value = json.loads(fenced[1] if fenced else text)
+    except (ValueError, RecursionError):
+        return
+    # Without arguments it may be data.
+    if isinstance(value, dict) and isinstance(value.get("name"), str) and {"arguments", "parameters"} & set(value):
+        yield from _calls_in_value(value, [value["name"]])
 
 
 def _calls_in_value(value: Any, tools: Collection[str]) -> Iterator[MadeCall]:

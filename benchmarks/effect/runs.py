@@ -26,7 +26,7 @@ from repeatguard_core import Reminder, canonical_arguments
 from repeatguard_openai_agents import RepeatGuardHooks
 
 from benchmarks.effect.answers import is_right_answer
-from benchmarks.effect.conversations import INSTRUCTIONS
+from benchmarks.effect.conversations import INSTRUCTIONS, conversation
 from benchmarks.effect.endpoint import Endpoint
 from benchmarks.effect.lines import LineFile, RunLine, digest_of
 from benchmarks.effect.samples import Sample
@@ -36,6 +36,8 @@ from benchmarks.effect.text_calls import ChatModel
 __all__ = ["RunSample", "loops"]
 
 _LOOP = 3
+#: As many calls as bring every wording.
+_ENOUGH = 8
 
 
 class _Recorder(RunHooks[Any]):
@@ -76,7 +78,9 @@ class RunSample(Sample):
         config = None if self.arm.config is None else self.arm.config.model_dump(mode="json")
         request = endpoint.request([], self.tools, self.seed)
         told = [self.scenario.model_dump(mode="json"), self.results, self.max_turns, INSTRUCTIONS]
-        return digest_of([request, config, *told])
+        # What the guard says may change while its configuration stays.
+        words = conversation("", self.scenario.call, [""] * _ENOUGH, self.arm)
+        return digest_of([request, config, words, *told])
 
     def take(self, endpoint: Endpoint, file: LineFile) -> RunLine:  # noqa: ARG002 - nothing is shared here
         """Run the agent."""

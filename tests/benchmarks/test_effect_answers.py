@@ -60,6 +60,11 @@ TWO = calling("order", '{"article": "lamp", "pieces": 2}')
         ({"content": '{"tool_calls": [{"function": {"name": "look"}}]}'}, "another_call", False, True),
         ({"content": '{"result": {"name": "order", "arguments": {"pieces": 2}}}'}, "another_call", True, True),
         ({"content": '{ {"name": "lamp"} } at least 2'}, "answer", True, False),
+        ({"content": '{"name": "lamp", "arguments": {"pieces": "at least 2"}}'}, "another_call", False, True),
+        ({"content": '```json\n{"name": "lamp", "parameters": {}}\n```\n'}, "another_call", False, True),
+        ({"content": 'No: {"name": "lamp", "arguments": {"pieces": "at least 2"}}'}, "answer", True, False),
+        ({"content": '{"name": "lamp", "pieces": "at least 2"}'}, "answer", True, False),
+        ({"content": '{"name": 2, "arguments": "at least 2"}'}, "answer", True, False),
     ],
 )
 def test_steps(message: dict[str, Any], step: str, is_right: bool, is_in_text: bool) -> None:  # noqa: FBT001

@@ -126,8 +126,8 @@ def test_the_texts() -> None:
     _, *short = reminder_of("ABABAB").text.splitlines()
     assert short == [
         (
-            "You have gone through the same 2 tool calls with the same arguments 3 times in a row. If you are "
-            "waiting for something to change, go on. If not, use the results you have: try another way, or finish."
+            "You have gone through the same 2 tool calls with the same arguments 3 times in a row. Answer with "
+            "what you have, or try another way. Only if you are waiting for something to change, go on."
         )
     ]
     _, *detailed = reminder_of("ABABABABAB").text.splitlines()
@@ -136,10 +136,7 @@ def test_the_texts() -> None:
         '- search {"q":1}',
         '- fetch {"url":"b"}',
         "- consecutive_rounds: 5",
-        (
-            "Unless you are waiting for something to change, try another way, or finish with what you know and say "
-            "what is missing."
-        ),
+        "Answer with what you have, or try another way. Only if you are waiting for something to change, go on.",
     ]
 
 

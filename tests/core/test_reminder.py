@@ -29,8 +29,8 @@ def test_the_texts() -> None:
     short, detailed = reminders()
     assert short.text == (
         f"{HEADER}\n"
-        "You have made the same tool call with the same arguments 2 times in a row. If you are waiting for something "
-        "to change, go on. If not, use the results you have: try another way, or finish."
+        "You have made the same tool call with the same arguments 2 times in a row. Answer with what you have, or "
+        "try another way. Only if you are waiting for something to change, call again."
     )
     assert detailed.text == (
         f"{HEADER}\n"
@@ -38,8 +38,7 @@ def test_the_texts() -> None:
         "- tool: run_sql\n"
         "- consecutive_calls: 3\n"
         '- arguments: {"q":1}\n'
-        "Unless you are waiting for something to change, try another way, or finish with what you know and say "
-        "what is missing."
+        "Answer with what you have, or try another way. Only if you are waiting for something to change, call again."
     )
 
 

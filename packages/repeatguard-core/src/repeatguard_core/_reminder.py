@@ -15,8 +15,8 @@ _HEADER: Final = "[repeatguard] Automated notice, not a message from the user."
 
 _FIRST: Final = (
     "You have made the same tool call with the same arguments {count} times in a row. "
-    "If you are waiting for something to change, go on. "
-    "If not, use the results you have: try another way, or finish."
+    "Answer with what you have, or try another way. "
+    "Only if you are waiting for something to change, call again."
 )
 
 _LATER: Final = """\
@@ -24,21 +24,19 @@ You keep making the same tool call with the same arguments:
 - tool: {tool}
 - consecutive_calls: {count}
 - arguments: {arguments}
-Unless you are waiting for something to change, try another way, or finish with what you know and say what is \
-missing."""
+Answer with what you have, or try another way. Only if you are waiting for something to change, call again."""
 
 _FIRST_OF_CYCLE: Final = (
     "You have gone through the same {length} tool calls with the same arguments {count} times in a row. "
-    "If you are waiting for something to change, go on. "
-    "If not, use the results you have: try another way, or finish."
+    "Answer with what you have, or try another way. "
+    "Only if you are waiting for something to change, go on."
 )
 
 _LATER_OF_CYCLE: Final = """\
 You keep going through the same cycle of {length} tool calls with the same arguments:
 {calls}
 - consecutive_rounds: {count}
-Unless you are waiting for something to change, try another way, or finish with what you know and say what is \
-missing."""
+Answer with what you have, or try another way. Only if you are waiting for something to change, go on."""
 
 
 @dataclass(frozen=True, slots=True)
