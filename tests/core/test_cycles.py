@@ -126,17 +126,21 @@ def test_the_texts() -> None:
     _, *short = reminder_of("ABABAB").text.splitlines()
     assert short == [
         (
-            "You have gone through the same 2 tool calls with the same arguments 3 times in a row. Answer with "
-            "what you have, or try another way. Only if you are waiting for something to change, go on."
+            "You have gone through the same 2 tool calls with the same arguments 3 times in a row. Go on with "
+            "your task in another way: make a different call, or answer with what you have. Begin again only if "
+            "something is still in progress. Do not reply to this notice."
         )
     ]
     _, *detailed = reminder_of("ABABABABAB").text.splitlines()
     assert detailed == [
-        "You keep going through the same cycle of 2 tool calls with the same arguments:",
+        "You keep going through the same cycle of 2 tool calls:",
         '- search {"q":1}',
         '- fetch {"url":"b"}',
         "- consecutive_rounds: 5",
-        "Answer with what you have, or try another way. Only if you are waiting for something to change, go on.",
+        (
+            "Try another way, or answer with what you have. Begin again only if something is still in progress. Do not "
+            "reply to this notice."
+        ),
     ]
 
 

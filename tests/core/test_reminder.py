@@ -29,16 +29,18 @@ def test_the_texts() -> None:
     short, detailed = reminders()
     assert short.text == (
         f"{HEADER}\n"
-        "You have made the same tool call with the same arguments 2 times in a row. Answer with what you have, or "
-        "try another way. Only if you are waiting for something to change, call again."
+        "You have made the same tool call with the same arguments 2 times in a row. Go on with your task in another "
+        "way: make a different call, or answer with what you have. Call again only if something is still in progress. "
+        "Do not reply to this notice."
     )
     assert detailed.text == (
         f"{HEADER}\n"
-        "You keep making the same tool call with the same arguments:\n"
+        "You keep making the same tool call:\n"
         "- tool: run_sql\n"
         "- consecutive_calls: 3\n"
         '- arguments: {"q":1}\n'
-        "Answer with what you have, or try another way. Only if you are waiting for something to change, call again."
+        "Try another way, or answer with what you have. Call again only if something is still in progress. Do not "
+        "reply to this notice."
     )
 
 

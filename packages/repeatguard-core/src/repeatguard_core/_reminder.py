@@ -15,28 +15,30 @@ _HEADER: Final = "[repeatguard] Automated notice, not a message from the user."
 
 _FIRST: Final = (
     "You have made the same tool call with the same arguments {count} times in a row. "
-    "Answer with what you have, or try another way. "
-    "Only if you are waiting for something to change, call again."
+    "Go on with your task in another way: make a different call, or answer with what you have. "
+    "Call again only if something is still in progress. Do not reply to this notice."
 )
 
 _LATER: Final = """\
-You keep making the same tool call with the same arguments:
+You keep making the same tool call:
 - tool: {tool}
 - consecutive_calls: {count}
 - arguments: {arguments}
-Answer with what you have, or try another way. Only if you are waiting for something to change, call again."""
+Try another way, or answer with what you have. Call again only if something is still in progress. \
+Do not reply to this notice."""
 
 _FIRST_OF_CYCLE: Final = (
     "You have gone through the same {length} tool calls with the same arguments {count} times in a row. "
-    "Answer with what you have, or try another way. "
-    "Only if you are waiting for something to change, go on."
+    "Go on with your task in another way: make a different call, or answer with what you have. "
+    "Begin again only if something is still in progress. Do not reply to this notice."
 )
 
 _LATER_OF_CYCLE: Final = """\
-You keep going through the same cycle of {length} tool calls with the same arguments:
+You keep going through the same cycle of {length} tool calls:
 {calls}
 - consecutive_rounds: {count}
-Answer with what you have, or try another way. Only if you are waiting for something to change, go on."""
+Try another way, or answer with what you have. Begin again only if something is still in progress. \
+Do not reply to this notice."""
 
 
 @dataclass(frozen=True, slots=True)
