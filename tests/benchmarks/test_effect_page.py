@@ -60,6 +60,12 @@ def test_what_the_page_says_in_short() -> None:
     for arm in ("guard_reset", "guard_defer"):
         assert not steps(3)[arm].shares["gave_up_changing"].part
     assert not [each for each in model().comparisons if each.count == "5" and each.arm == "guard" and each.is_shown]
+    against_none = [
+        each for each in model().comparisons if (each.count, each.arm, each.against) == ("3", "guard", "none")
+    ]
+    assert {each.measure for each in against_none if each.verdict == "better"} == {"again", "right"}
+    anew = {each.arm: each.anew or 0 for each in model().cache}
+    assert anew["guard"] < 0.65 * anew["last"]
 
 
 def test_no_wording_is_shown_better_at_one_thing_and_at_nothing_worse() -> None:
