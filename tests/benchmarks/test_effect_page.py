@@ -64,6 +64,8 @@ def test_what_the_page_says_in_short() -> None:
         each for each in model().comparisons if (each.count, each.arm, each.against) == ("3", "guard", "none")
     ]
     assert {each.measure for each in against_none if each.verdict == "better"} == {"again", "right"}
+    runs = model().runs.arms
+    assert (sum(each.in_a_loop.part for each in runs), sum(each.runs for each in runs)) == (3, 104)
     anew = {each.arm: each.anew or 0 for each in model().cache}
     assert anew["guard"] < 0.65 * anew["last"]
 
