@@ -22,7 +22,7 @@ class ChatModel(OpenAIChatCompletionsModel):
     Args:
         name: The model's name.
         client: The client to ask with.
-        tools: The names of the tools. Only JSON that names one of them is a call.
+        tools: The names of the tools, by which `calls_in` tells calls from other JSON.
 
     Attributes:
         read: How many calls were read from texts.

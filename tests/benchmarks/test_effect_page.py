@@ -72,7 +72,9 @@ def test_what_the_page_says_in_short() -> None:
 
 def test_no_wording_is_shown_better_at_one_thing_and_at_nothing_worse() -> None:
     """That is why the default is what it is."""
-    for arm in wordings(ROOT / "benchmarks/effect/wordings.toml"):
+    others = wordings(ROOT / "benchmarks/effect/wordings.toml")
+    assert len(others) == 10, "the page counts eleven, with the default"
+    for arm in others:
         shown = {each.verdict for each in model().comparisons if (each.arm, each.against) == (arm.name, "guard")}
         assert "worse" in shown or "better" not in shown
 

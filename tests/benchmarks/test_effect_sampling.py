@@ -17,9 +17,10 @@ from repeatguard_openai_agents import RepeatGuardHooks
 from benchmarks.effect.__main__ import main
 from benchmarks.effect.arms import ARMS, NONE, Arm
 from benchmarks.effect.conversations import INSTRUCTIONS, conversation
+from benchmarks.effect.endpoint import Endpoint
 from benchmarks.effect.lines import CacheLine, RunLine, StepLine, read_lines
 from benchmarks.effect.plan import Plan
-from benchmarks.effect.runs import loops
+from benchmarks.effect.runs import RunSample, loops
 from benchmarks.effect.scenarios import Call
 from tests.benchmarks.scripted_endpoint import SCENARIOS, Body, ScriptedEndpoint, calling, listening, stubborn
 
@@ -264,6 +265,15 @@ def test_a_run_of_a_poll_that_gets_done(tmp_path: Path) -> None:
     assert all(line.is_right and line.kind == "poll" and line.requests == 5 for line in runs(lines))
     reminders = Counter((line.arm, line.results) for line in runs(lines) if line.reminders)
     assert set(reminders) == {("guard", "same"), ("guard", "changing"), ("guard_reset", "same")}
+
+
+def test_a_run_with_other_words_is_another_run() -> None:
+    """What the guard says may change between releases while the configuration stays."""
+    scenario = SCENARIOS.stuck[0]
+    arms = [Arm("guard", RepeatGuardConfig(), place) for place in ("behind", "behind", "once")]
+    with Endpoint("http://127.0.0.1:9/v1", "scripted") as endpoint:
+        digests = [RunSample(scenario, [], arm, 0, 1, 10).digest(endpoint) for arm in arms]
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_a_run_that_goes_wrong(tmp_path: Path) -> None:
