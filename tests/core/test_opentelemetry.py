@@ -33,13 +33,22 @@ def test_a_reminder_is_an_event_and_is_counted(telemetry: Telemetry) -> None:
         SUPPORT.announce(reminder_of(CALL), agent_name="clerk")
         SUPPORT.announce(reminder_of(CALL), agent_name="clerk")
         SUPPORT.announce(reminder_of(CALL, times=5), agent_name="clerk")
-    about = {"gen_ai.tool.name": "run_sql", "gen_ai.agent.name": "clerk"}
-    third, fifth = ({**about, "repeatguard.threshold": count} for count in (3, 5))
+    third, fifth = ({"gen_ai.tool.name": "run_sql", "repeatguard.threshold": count} for count in (3, 5))
+    about = {"gen_ai.agent.name": "clerk", "repeatguard.cycle_length": 1}
     assert telemetry.events == [
-        ("mine", "repeatguard.reminder", {**attributes, "repeatguard.count": count, "repeatguard.cycle_length": 1})
-        for attributes, count in ((third, 3), (third, 3), (fifth, 5))
+        ("mine", "repeatguard.reminder", {**about, **counted, "repeatguard.count": count})
+        for counted, count in ((third, 3), (third, 3), (fifth, 5))
     ]
     assert telemetry.counts() == {"repeatguard.reminders": [(third, 2), (fifth, 1)]}
+
+
+@pytest.mark.rules("S3", "S6")
+def test_what_is_counted_does_not_grow_with_the_agents(telemetry: Telemetry) -> None:
+    """A metric keeps each combination of attributes for good, and a program may name an agent by its work."""
+    for number in range(10):
+        SUPPORT.announce(reminder_of(CALL), agent_name=f"worker_{number}")
+    counted = {"gen_ai.tool.name": "run_sql", "repeatguard.threshold": 3}
+    assert telemetry.counts() == {"repeatguard.reminders": [(counted, 10)]}
 
 
 @pytest.mark.rules("S6", "X5")

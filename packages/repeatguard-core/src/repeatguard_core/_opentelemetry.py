@@ -30,22 +30,22 @@ def record(reminder: Reminder, agent_name: str | None) -> None:
         Exception: Whatever the program's own parts of OpenTelemetry raise.
     """
     # Names are the model's to choose, and an exporter may drop a whole batch for one that cannot be encoded.
-    attributes: dict[str, AttributeValue] = {
+    counted: dict[str, AttributeValue] = {
         "gen_ai.tool.name": tool_on_one_line(reminder.tool_name),
         "repeatguard.threshold": reminder.threshold,
     }
-    if agent_name is not None:
-        attributes["gen_ai.agent.name"] = on_one_line(agent_name)
     reminders, stops = _counters()
-    (stops if reminder.stops else reminders).add(1, attributes)
+    # Metrics are kept as long as the program lives, and some programs name agents by what they work on.
+    (stops if reminder.stops else reminders).add(1, counted)
     span = trace.get_current_span()
     if span.is_recording():
-        # A copy, since a counter may hold on to what it was given.
-        attributes = {
-            **attributes,
+        attributes: dict[str, AttributeValue] = {
+            **counted,
             "repeatguard.count": reminder.count,
             "repeatguard.cycle_length": len(reminder.tool_names),
         }
+        if agent_name is not None:
+            attributes["gen_ai.agent.name"] = on_one_line(agent_name)
         if os.environ.get(_CAPTURE_CONTENT, "").strip().lower() in _IN_SPANS:
             attributes["repeatguard.arguments"] = reminder.arguments
         span.add_event("repeatguard.stop" if reminder.stops else "repeatguard.reminder", attributes)
