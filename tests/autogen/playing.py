@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -18,7 +18,7 @@ from autogen_core.models import (
     SystemMessage,
     UserMessage,
 )
-from autogen_core.tools import FunctionTool
+from autogen_core.tools import FunctionTool, ToolSchema
 from repeatguard_autogen import RepeatGuardHandler
 from repeatguard_core.testing import (
     RETURNING_TOOLS,
@@ -40,13 +40,25 @@ from tests.autogen.scripted_client import ScriptedClient, call, result
 PLAYER: ContextVar[Player] = ContextVar("PLAYER")
 
 
+class PlayedTool(FunctionTool):
+    """A tool that works out its schema once; each request asks for it, and would take most of a test's time."""
+
+    def __init__(self, function: Callable[..., Any], description: str, name: str) -> None:
+        super().__init__(function, description, name)
+        self._worked_out = super().schema
+
+    @property
+    def schema(self) -> ToolSchema:
+        return self._worked_out
+
+
 def returning(name: str) -> FunctionTool:
     """Make a tool that answers as the script says."""
 
     async def answer(q: Any = None) -> str:
         return PLAYER.get().turn.result_of(name, q)
 
-    return FunctionTool(answer, "Answer.", name=name)
+    return PlayedTool(answer, "Answer.", name)
 
 
 async def never(q: Any = None) -> str:
@@ -67,9 +79,9 @@ async def delegate(q: Any = None) -> str:
 
 TOOLS: list[Any] = [
     *map(returning, RETURNING_TOOLS),
-    FunctionTool(never, "Never answer.", name="forbidden"),
-    FunctionTool(fail, "Fail.", name="failing"),
-    FunctionTool(delegate, "Run another agent.", name="delegate"),
+    PlayedTool(never, "Never answer.", "forbidden"),
+    PlayedTool(fail, "Fail.", "failing"),
+    PlayedTool(delegate, "Run another agent.", "delegate"),
 ]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextvars import ContextVar
 from typing import Any, cast
 
 from agents import Agent, Model, ModelResponse, RunConfig, RunHooks, Runner, RunState, Usage, function_tool
@@ -35,7 +36,8 @@ Items = list[Any]
 class Part:
     """What a model plays: turns, and the one that it has come to."""
 
-    def __init__(self, turns: Sequence[Turn] = ()) -> None:
+    def __init__(self, player: Player, turns: Sequence[Turn] = ()) -> None:
+        self.player = player
         self.now = Turn()
         self.take(turns)
 
@@ -49,38 +51,47 @@ class Part:
         return self.now
 
 
-def make_tools(part: Part, delegate: Callable[[], Awaitable[str]]) -> list[Any]:
-    """Make a script's tools, for whoever plays that part."""
+#: The part that is being played. Tools ask for it, so that they are made once: making them takes longer than a run.
+PART: ContextVar[Part] = ContextVar("PART")
 
-    async def is_stored_here(*_: Any) -> bool:
-        """Stop a run where it is to be stored: at the approval of its calls."""
-        return part.now.resumes
 
-    def answering(name: str) -> Any:
-        def answer(q: Any = None) -> str:
-            """Answer."""
-            return part.now.result_of(name, q)
+async def is_stored_here(*_: Any) -> bool:
+    """Stop a run where it is to be stored: at the approval of its calls."""
+    return PART.get().now.resumes
 
-        return answer
 
-    def fail(q: Any = None) -> str:
-        """Fail."""
-        msg = "it failed"
-        raise RuntimeError(msg)
+def tool(function: Any, name: str, needs_approval: Any = is_stored_here) -> Any:
+    """Make a tool that may be called with anything."""
+    return function_tool(function, name_override=name, strict_mode=False, needs_approval=needs_approval)
 
-    async def run_another(q: Any = None) -> str:
-        """Run another agent."""
-        return await delegate()
 
-    def tool(function: Any, name: str, needs_approval: Any = is_stored_here) -> Any:
-        return function_tool(function, name_override=name, strict_mode=False, needs_approval=needs_approval)
+def returning(name: str) -> Any:
+    """Make a tool that answers as the script says."""
 
-    return [
-        *(tool(answering(name), name) for name in RETURNING_TOOLS),
-        tool(fail, "failing"),
-        tool(run_another, "delegate"),
-        tool(fail, "forbidden", needs_approval=True),
-    ]
+    def answer(q: Any = None) -> str:
+        """Answer."""
+        return PART.get().now.result_of(name, q)
+
+    return tool(answer, name)
+
+
+def fail(q: Any = None) -> str:
+    """Fail."""
+    msg = "it failed"
+    raise RuntimeError(msg)
+
+
+async def delegate(q: Any = None) -> str:
+    """Run another agent."""
+    return await PART.get().player.delegate()
+
+
+TOOLS: list[Any] = [
+    *map(returning, RETURNING_TOOLS),
+    tool(fail, "failing"),
+    tool(delegate, "delegate"),
+    tool(fail, "forbidden", needs_approval=True),
+]
 
 
 class OpenAIAgentsDriver(Driver):
@@ -112,7 +123,8 @@ class Player:
         self._script = script
         self._make_guard = make_guard
         self._by_agent_hooks = by_agent_hooks
-        self._part = Part()
+        self._part = Part(self)
+        PART.set(self._part)
         self._numbers = itertools.count(1)
         self._steers: list[tuple[int, str]] = []
         self.start_process()
@@ -131,12 +143,13 @@ class Player:
         wants_agent_hooks = self._by_agent_hooks or self.options.wired_twice
         agent_hooks = self._guard.agent_hooks() if self._guard and wants_agent_hooks else None
         model = PlayedModel(self, name, part)
-        tools = make_tools(part, self.delegate)
-        return Agent(name=name, model=model, tools=tools, handoffs=list(handoffs), hooks=agent_hooks)
+        return Agent(name=name, model=model, tools=list(TOOLS), handoffs=list(handoffs), hooks=agent_hooks)
 
     async def delegate(self) -> str:
         """Run the other agent, to its end."""
-        inner = self._make_agent(f"inner-{next(self._numbers)}", Part(self._script.delegated))
+        part = Part(self, self._script.delegated)
+        PART.set(part)  # in the context of the tool that runs it, which ends with it
+        inner = self._make_agent(f"inner-{next(self._numbers)}", part)
         hooks = None if self._by_agent_hooks else self._guard
         result = await Runner.run(inner, "a task", hooks=hooks, run_config=self._config())
         return str(result.final_output)
