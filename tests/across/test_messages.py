@@ -108,7 +108,7 @@ def test_what_every_guard_refuses(guard: Any, arguments: dict[str, Any], words: 
         (
             lambda: HANDLER().attach(UserProxyAgent("ann")),
             (
-                "ann has no model context that could be guarded; "
+                "ann has no ChatCompletionContext as its _model_context, where AutoGen's agents keep theirs; "
                 "an agent that has a model client may be given guard.client(client)"
             ),
         ),
@@ -132,9 +132,7 @@ def test_a_guard_takes_no_settings_one_by_one(guard: Any) -> None:
 def test_a_guard_shows_its_configuration(guard: Any) -> None:
     """What differs from the defaults."""
     shown = repr(guard(RepeatGuardConfig(thresholds=(6, 3))))
-    assert shown.startswith(f"{guard.__name__}(")
-    assert "config=RepeatGuardConfig(thresholds=(3, 6))" in shown
-    assert " at 0x" not in shown
+    assert shown == f"{guard.__name__}(config=RepeatGuardConfig(thresholds=(3, 6)))"
 
 
 def fall_due(support: AdapterSupport, count: int, *names: str) -> None:
@@ -162,29 +160,32 @@ def put_off(value: object) -> Any:
         (
             lambda: fall_due(AdapterSupport(), 3, "search"),
             logging.INFO,
-            "reminded the model: search called 3 times in a row with the same arguments (threshold 3)",
+            "reminded the model: search called 3 times in a row with the same arguments (threshold=3)",
         ),
         (
             lambda: fall_due(AdapterSupport(), 3, "search", "fetch"),
             logging.INFO,
-            "reminded the model: a cycle of search, fetch 3 times in a row with the same arguments (threshold 3)",
+            (
+                "reminded the model: a cycle of search, fetch called 3 times in a row with the same arguments "
+                "(threshold=3)"
+            ),
         ),
         (
             lambda: fall_due(AdapterSupport(RepeatGuardConfig(stop_after=9)), 9, "search"),
             logging.WARNING,
-            "ended the run: search called 9 times in a row with the same arguments (stop_after 9)",
+            "ended the run: search called 9 times in a row with the same arguments (stop_after=9)",
         ),
         (
             lambda: fall_due(AdapterSupport(on_reminder=refuse), 3, "search"),  # type: ignore[arg-type]
             logging.ERROR,
-            "repeatguard goes on without on_reminder, which raised LookupError('no')",
+            "a fault in on_reminder: LookupError('no'); the run goes on, and this fault is not logged again",
         ),
         (
             lambda: fall_due(AdapterSupport(untracked=put_off), 3, "search"),
             logging.ERROR,
             (
-                "repeatguard goes on without untracked, which raised "
-                "TypeError('it returned something to await, which nobody does; return a plain value')"
+                "a fault in untracked: TypeError('it returned something to await, which nobody does; "
+                "return a plain value'); the run goes on, and this fault is not logged again"
             ),
         ),
         (

@@ -86,7 +86,7 @@ async def test_an_agent_across_turns(streamed: bool, caplog: pytest.LogCaptureFi
     assert isinstance(caught.value, repeatguard_core.RepeatLoopError)
     assert caught.value.messages == ()
     assert len(client.requests) == 3
-    assert ends(caplog) == ["ended the run: get_status called 3 times in a row with the same arguments (stop_after 3)"]
+    assert ends(caplog) == ["ended the run: get_status called 3 times in a row with the same arguments (stop_after=3)"]
     kept = await agent.model_context.get_messages()
     assert words(kept) == ["user", "call", "result", "call", "result", "reminder", "call", "result"]
     await agent.run(task="look elsewhere")
@@ -537,7 +537,7 @@ async def test_a_fault_in_the_condition_ends_nothing(
     result = await run_team(team, None, "look elsewhere")
     assert "Maximum number of turns" in str(result.stop_reason)
     assert condition.last_stop is None
-    assert "the end of a team, which raised LookupError('broken')" in caplog.text
+    assert "a fault in the end of a team: LookupError('broken')" in caplog.text
 
 
 @pytest.mark.rules("S2")

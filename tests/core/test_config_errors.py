@@ -70,8 +70,8 @@ FAULTS: list[tuple[dict[str, Any], str, str, str]] = [
     (
         {"ignore_arguments": ["id"]},
         "ignore_arguments",
-        "Input should be a valid dictionary; here ['id']",
-        "dict_type",
+        "names of arguments by pattern of tools are wanted, not ['id']; for every tool write {'*': ['name']}",
+        "value_error",
     ),
     (
         {"first_reminder": "Stop {name}"},
@@ -86,6 +86,21 @@ FAULTS: list[tuple[dict[str, Any], str, str, str]] = [
         {"threshold": (3,)},
         "",
         "threshold (here (3,)) is no setting of repeatguard; did you mean thresholds?",
+        "value_error",
+    ),
+    (
+        {"on_reminder": None, "stop_afte": 9},
+        "",
+        (
+            "on_reminder (here None) is no setting of repeatguard; give it to the guard, beside the configuration. "
+            "stop_afte (here 9) is no setting of repeatguard; did you mean stop_after?"
+        ),
+        "value_error",
+    ),
+    (
+        {"remind_every": "never"},
+        "remind_every",
+        "it must be an integer, and 'never' is for single tools; leave it out for never",
         "value_error",
     ),
     (
@@ -118,7 +133,7 @@ FAULTS: list[tuple[dict[str, Any], str, str, str]] = [
     (
         {"exclude": ["a*"], "tools": [{"match": "ab", "thresholds": [3]}]},
         "",
-        "the settings for the tools 'ab' would never act: exclude has 'a*'",
+        "the settings for the tools 'ab' would never act: exclude has 'a*'; take one of the two out",
         "value_error",
     ),
     ({"tools": [{"thresholds": [3]}]}, "tools.0.match", "Field required; here {'thresholds': [3]}", "missing"),
@@ -207,5 +222,6 @@ def test_a_configuration_shows_what_differs_from_the_defaults() -> None:
         "tools=(ToolSettings(match='b', stop_after=9),))"
     )
     assert eval(repr(config)) == config  # noqa: S307 - its own text
+    assert str(config) == repr(config)
     assert repr(RepeatGuardConfig(thresholds=[3, 5, 8])) == "RepeatGuardConfig()"
     assert repr(pickle.loads(pickle.dumps(config))) == repr(config)  # noqa: S301 - its own data

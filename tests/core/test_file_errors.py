@@ -15,13 +15,27 @@ FILES: list[tuple[str, str, str]] = [
         "[project]\nname = 'x'\n",
         " has no table [tool.repeatguard]; write one, or make RepeatGuardConfig() for the defaults",
     ),
-    ("pyproject.toml", "[tool.repeatgaurd]\n", " has no table [tool.repeatguard]; is it meant by [tool.repeatgaurd]?"),
-    ("pyproject.toml", "[Repeat-Guard]\n", " has no table [tool.repeatguard]; is it meant by [Repeat-Guard]?"),
-    ("guard.toml", "[tool.repeat_guard]\n", " has no table [repeatguard]; is it meant by [tool.repeat_guard]?"),
+    (
+        "pyproject.toml",
+        "[tool.repeatgaurd]\n",
+        " has no table [tool.repeatguard]; is [tool.repeatgaurd] a misspelling of it?",
+    ),
+    ("pyproject.toml", "[Repeat-Guard]\n", " has no table [tool.repeatguard]; is [Repeat-Guard] a misspelling of it?"),
+    ("guard.toml", "[tool.repeat_guard]\n", " has no table [repeatguard]; is [tool.repeat_guard] a misspelling of it?"),
     (
         "guard.toml",
         "[tool.repeatguard]\n",
-        " has no table [repeatguard]; the one it has, [tool.repeatguard], is not the name for this file",
+        " has no table [repeatguard]; rename [tool.repeatguard], which it has and which is for files of another name",
+    ),
+    (
+        "pyproject.toml",
+        "[tools.repeatguard]\n",
+        " has no table [tool.repeatguard]; is [tools.repeatguard] a misspelling of it?",
+    ),
+    (
+        "guard.toml",
+        "[repeatguard]\n[[tools]]\nmatch = 'get_*'\nthresholds = [9]\n",
+        " has settings of single tools in [[tools]]; write [[repeatguard.tools]] over each",
     ),
     (
         "guard.toml",
@@ -37,7 +51,7 @@ def test_a_table_that_is_not_found(tmp_path: Path, name: str, content: str, word
     """With what comes nearest to it."""
     file = tmp_path / name
     file.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match="table") as caught:
+    with pytest.raises(ValueError, match=r"table|\[\[tools\]\]") as caught:
         RepeatGuardConfig.from_toml(file)
     assert str(caught.value) == f"{file}{words}"
 
@@ -57,9 +71,21 @@ def test_a_wrong_setting_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.rules("C3")
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    """With what it would hold."""
+@pytest.mark.parametrize(
+    "tools", ["[[tools]]\nname = 'a'\nmatch = 'b'", "[[tools]]\nthresholds = [9]", "tools = ['a']"]
+)
+def test_tools_that_are_another_programs(tmp_path: Path, tools: str) -> None:
+    """They are none of our business."""
+    file = tmp_path / "settings.toml"
+    file.write_text(f"{tools}\n[repeatguard]\n" if tools[0] == "t" else f"[repeatguard]\n{tools}\n", encoding="utf-8")
+    assert RepeatGuardConfig.from_toml(file) == RepeatGuardConfig()
+
+
+@pytest.mark.rules("C3")
+def test_a_file_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With where it was looked for, and what it would hold."""
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "guard.toml"
     with pytest.raises(FileNotFoundError) as caught:
-        RepeatGuardConfig.from_toml(file)
+        RepeatGuardConfig.from_toml(file.name)
     assert str(caught.value) == f"no such file: {file}; it would hold the table [repeatguard]"

@@ -247,5 +247,5 @@ def test_the_error_about_a_cycle() -> None:
     reminder = chain.observe([SELECT, ToolCall("fe\ntch")] * 3)
     assert reminder is not None
     assert str(RepeatLoopError(reminder)) == (
-        r"a cycle of run_sql, fe\ntch 3 times in a row with the same arguments (stop_after=3)"
+        r"a cycle of run_sql, fe\ntch called 3 times in a row with the same arguments (stop_after=3)"
     )

@@ -6,13 +6,16 @@ import inspect
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent
+from pydantic_ai import Agent, capabilities
 from pydantic_ai.agent import Agent as AgentClass
 from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardConfig, RepeatGuardProcessor
 
 from tests.pydantic_ai.agents import agent, loop, search
 from tests.pydantic_ai.scripted_model import ScriptedModel
 from tests.pydantic_ai.wiring import HAS_PROCESSORS_ARGUMENT, ProcessHistory, wired
+
+#: Functions that make capabilities came with a later release.
+TAKES_FUNCTIONS = hasattr(capabilities, "CapabilityFunc")
 
 
 async def tell(reminder: object) -> None:
@@ -43,6 +46,26 @@ async def test_the_class_in_place_of_a_guard_is_refused_in_clear_words(form: Any
     assert "secret" not in str(refused.value)
     if form is RepeatGuardProcessor or ProcessHistory is not None:
         assert f"{form.__name__}(), and not the class" in str(refused.value)
+
+
+@pytest.mark.rules("C2")
+async def test_a_processor_in_place_of_a_capability_is_refused_in_clear_words() -> None:
+    """Where the framework takes it for a function that makes capabilities."""
+    wiring: Any = {"capabilities": [RepeatGuardProcessor()]}
+    with pytest.raises((TypeError, AttributeError)) as refused:
+        await Agent(ScriptedModel().model, **wiring).run("go")
+    if TAKES_FUNCTIONS:
+        assert "goes into capabilities= as ProcessHistory(RepeatGuardProcessor())" in str(refused.value)
+
+
+@pytest.mark.rules("C2")
+def test_a_guard_that_waits_to_be_asked_for_is_refused() -> None:
+    """It would never speak."""
+    if not hasattr(RepeatGuard, "defer_loading"):
+        pytest.skip("in this release no capability can be deferred")
+    deferred: Any = {"id": "guard", "description": "tells of loops", "defer_loading": True}
+    with pytest.raises(ValueError, match="defer_loading=True would keep the guard off"):
+        RepeatGuard(**deferred)
 
 
 @pytest.mark.rules("C1", "C3")

@@ -22,6 +22,7 @@ from repeatguard_core._settings import (
     Settings,
     Thresholds,
     ToolEntries,
+    ToolSettings,
 )
 from repeatguard_core._templates import template_fault
 
@@ -114,7 +115,7 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
         try:
             document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         except FileNotFoundError as error:
-            msg = f"no such file: {file}; it would hold the table [{_table_name(file)}]"
+            msg = f"no such file: {file.absolute()}; it would hold the table [{_table_name(file)}]"
             raise FileNotFoundError(msg) from error
         except (ValueError, RecursionError) as error:
             msg = f"{file} is not valid TOML: {error}"
@@ -127,6 +128,9 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
         if _misplaced(document, file):  # what stands there would be without effect
             right, wrong = _table_name(file), _other_name(file)
             msg = f"{file} has two tables for repeatguard; move what is in [{wrong}] into [{right}]"
+            raise ValueError(msg)
+        if _has_stray_tools(document):  # as above
+            msg = f"{file} has settings of single tools in [[tools]]; write [[{_table_name(file)}.tools]] over each"
             raise ValueError(msg)
         try:
             return cls.model_validate(settings)
@@ -184,14 +188,27 @@ def _table(document: Mapping[str, object], dotted_name: str) -> object:
 def _misplaced(document: Mapping[str, object], file: Path) -> str:
     """Add a hint if the table is there under the name that belongs in the other kind of file."""
     other = _other_name(file)
-    return "" if _table(document, other) is None else f"; the one it has, [{other}], is not the name for this file"
+    return (
+        ""
+        if _table(document, other) is None
+        else f"; rename [{other}], which it has and which is for files of another name"
+    )
+
+
+def _has_stray_tools(document: Mapping[str, object]) -> bool:
+    """Tell whether settings of single tools stand outside the table: nothing else has such names."""
+    tables = document.get("tools")
+    names = ToolSettings.model_fields.keys()
+    return isinstance(tables, list) and any(
+        isinstance(table, Mapping) and "match" in table and len(names & table.keys()) > 1 for table in tables
+    )
 
 
 def _misspelled(document: Mapping[str, object]) -> str:
     """Add a hint if the file has a table of nearly that name."""
-    tool = document.get("tool")
     names = {name.lower(): f"[{name}]" for name in document}
-    if isinstance(tool, Mapping):
-        names |= {str(name).lower(): f"[tool.{name}]" for name in tool}
+    for name, table in document.items():
+        if isinstance(table, Mapping):
+            names |= {str(inner).lower(): f"[{name}.{inner}]" for inner in table}
     near = difflib.get_close_matches("repeatguard", names, n=1, cutoff=0.75)
-    return f"; is it meant by {names[near[0]]}?" if near else ""
+    return f"; is {names[near[0]]} a misspelling of it?" if near else ""

@@ -45,8 +45,7 @@ def describe(reminder: Reminder) -> str:
     Args:
         reminder: The reminder.
     """
-    what = "the same arguments"
+    what = ", ".join(map(tool_on_one_line, reminder.tool_names))
     if len(reminder.tool_names) > 1:
-        tools = ", ".join(map(tool_on_one_line, reminder.tool_names))
-        return f"a cycle of {tools} {reminder.count} times in a row with {what}"
-    return f"{tool_on_one_line(reminder.tool_name)} called {reminder.count} times in a row with {what}"
+        what = f"a cycle of {what}"
+    return f"{what} called {reminder.count} times in a row with the same arguments"

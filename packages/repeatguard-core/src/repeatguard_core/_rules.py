@@ -123,7 +123,7 @@ class RuleBook:
                 if matches(earlier.match, entry.match):  # a wildcard covers whatever a wildcard may stand for
                     yield (
                         f"the settings for the tools {entry.match!r} would never act: "
-                        f"the entry for {earlier.match!r} comes first and covers them"
+                        f"the entry for {earlier.match!r} comes first and covers them; change their order"
                     )
         if self.wording.later is not None and not any(ladder.reminds_again for ladder in self._ladders):
             yield (
@@ -135,7 +135,7 @@ class RuleBook:
         """Say why no tool that a pattern covers is watched; None if some may be."""
         for excluding in self._config.exclude:
             if matches(excluding, pattern):
-                return f"exclude has {excluding!r}"
+                return f"exclude has {excluding!r}; take one of the two out"
         if "*" not in pattern and not self._config.tracks(pattern):
-            return f"include={tuple(self._config.include)!r} leaves it out"
+            return f"include={tuple(self._config.include)!r} leaves it out; add it there"
         return None

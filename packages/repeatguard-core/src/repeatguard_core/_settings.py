@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -39,7 +39,14 @@ __all__ = [
 OnChangedResult: TypeAlias = Literal["count", "reset", "defer"]
 
 
+#: What stands beside a configuration, since it is code.
+_ARGUMENTS_OF_GUARDS: Final = ("untracked", "on_reminder")
+
+
 def _refuse_no_integer(value: Any) -> Any:
+    if value == "never":
+        msg = "it must be an integer, and 'never' is for single tools; leave it out for never"
+        raise ValueError(msg)
     if isinstance(value, bool | float):
         msg = f"it must be an integer, and {value!r} is a {type(value).__name__}"
         raise ValueError(msg)  # noqa: TRY004 - pydantic reports a ValueError and lets a TypeError through
@@ -47,13 +54,13 @@ def _refuse_no_integer(value: Any) -> Any:
 
 
 def _checked_list(values: Any, of: str) -> Any:
-    if isinstance(values, str | Mapping):
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         hint = f"; write [{values!r}]" if isinstance(values, str) else ""
         msg = f"a list of {of}s is wanted, not {values!r}{hint}"
         raise ValueError(msg)  # noqa: TRY004 - as above
     if isinstance(values, AbstractSet):
         values = sorted(values)
-    if isinstance(values, Iterable) and "" in (values := tuple(values)):
+    if "" in (values := tuple(values)):
         msg = f"a {of} must have at least one character, and '' in {values!r} has none"
         raise ValueError(msg)
     return values
@@ -62,6 +69,15 @@ def _checked_list(values: Any, of: str) -> Any:
 def _checked_tables(values: Any) -> Any:
     if isinstance(values, Mapping):
         msg = f"a list of entries is wanted, not {values!r}; in TOML write [[…tools]] with two brackets"
+        raise ValueError(msg)  # noqa: TRY004 - as above
+    return values
+
+
+def _checked_mapping(values: Any) -> Any:
+    if not isinstance(values, Mapping):
+        msg = (
+            f"names of arguments by pattern of tools are wanted, not {values!r}; for every tool write {{'*': ['name']}}"
+        )
         raise ValueError(msg)  # noqa: TRY004 - as above
     return values
 
@@ -113,6 +129,7 @@ Names: TypeAlias = Annotated[
 ]
 NamesByPattern: TypeAlias = Annotated[
     Mapping[Annotated[str, Field(min_length=1)], Names],
+    BeforeValidator(_checked_mapping),
     AfterValidator(_FrozenMapping),
     PlainSerializer(dict, return_type=dict[str, tuple[str, ...]]),
 ]
@@ -122,6 +139,9 @@ class Settings(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True
     """Settings that name what they do not know, and show what differs from the defaults."""
 
     whose: ClassVar[str] = "repeatguard"
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         for name, value in super().__repr_args__():
@@ -145,13 +165,21 @@ class Settings(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True
     @classmethod
     def _refuse_unknown_settings(cls, settings: object) -> object:
         if isinstance(settings, Mapping):
-            for name, value in settings.items():
-                if name not in cls.model_fields:
-                    near = difflib.get_close_matches(str(name), cls.model_fields, n=1)
-                    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(cls.model_fields)}"
-                    msg = f"{name} (here {value!r}) is no setting of {cls.whose}; {hint}"
-                    raise ValueError(msg)
+            unknown = [
+                f"{name} (here {value!r}) is no setting of {cls.whose}; {cls._hint(str(name))}"
+                for name, value in settings.items()
+                if name not in cls.model_fields
+            ]
+            if unknown:
+                raise ValueError(". ".join(unknown))
         return settings
+
+    @classmethod
+    def _hint(cls, name: str) -> str:
+        if name in _ARGUMENTS_OF_GUARDS:
+            return "give it to the guard, beside the configuration"
+        near = difflib.get_close_matches(name, cls.model_fields, n=1)
+        return f"did you mean {near[0]}?" if near else f"there are {', '.join(cls.model_fields)}"
 
 
 class ToolSettings(Settings, frozen=True):
@@ -190,4 +218,4 @@ class ToolSettings(Settings, frozen=True):
         return self
 
 
-ToolEntries: TypeAlias = Annotated[tuple[ToolSettings, ...], BeforeValidator(_checked_tables)]
+ToolEntries: TypeAlias = Annotated[Sequence[ToolSettings], BeforeValidator(_checked_tables), AfterValidator(tuple)]

@@ -87,7 +87,7 @@ class AdapterSupport:
         """
         _LOGGER.log(
             logging.WARNING if reminder.stops else logging.INFO,
-            "ended the run: %s (stop_after %d)" if reminder.stops else "reminded the model: %s (threshold %d)",
+            "ended the run: %s (stop_after=%d)" if reminder.stops else "reminded the model: %s (threshold=%d)",
             describe(reminder),
             reminder.threshold,
             extra={
@@ -135,7 +135,12 @@ class AdapterSupport:
         if fault not in self._known_faults:
             self._known_faults.add(fault)
             with suppress(Exception):  # a handler or filter of the user's may raise as well
-                _LOGGER.error("repeatguard goes on without %s, which raised %r", where, error, exc_info=error)
+                _LOGGER.error(
+                    "a fault in %s: %r; the run goes on, and this fault is not logged again",
+                    where,
+                    error,
+                    exc_info=error,
+                )
 
 
 def _refuse_awaitable(answer: object) -> None:

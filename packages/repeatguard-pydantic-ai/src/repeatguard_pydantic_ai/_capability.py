@@ -39,6 +39,7 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
 
     Raises:
         TypeError: ``config`` is no configuration, or one of the functions is none or is async.
+        ValueError: ``defer_loading``, which every capability has, is set.
 
     Fulfils D11, D12, M1, M5, M6, S1, S2, S3, S5, S6, X2 and X5.
     """
@@ -55,8 +56,14 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
         if isinstance(self.config, RunContext):  # the framework takes a class for a function that makes capabilities
             msg = "capabilities= takes a guard, RepeatGuard(), and not the class RepeatGuard"
             raise TypeError(msg)
+        if getattr(self, "defer_loading", False):  # it came with a later release
+            msg = "defer_loading=True would keep the guard off until the model asks for it; leave it out"
+            raise ValueError(msg)
         self._support = AdapterSupport(self.config, untracked=self.untracked, on_reminder=self.on_reminder)
         self._memory = RunMemory()
+
+    def __repr__(self) -> str:
+        return f"RepeatGuard(config={self._support.config!r})"
 
     @classmethod
     def from_spec(  # noqa: PLR0913 - an editor knows the settings from the signature

@@ -19,8 +19,8 @@ __all__ = ["RepeatGuardProcessor"]
 class RepeatGuardProcessor:
     """A history processor that tells the model when it repeats the same tool call.
 
-    On Pydantic AI 1.x pass it in ``Agent(history_processors=[...])``, on 2.x as
-    ``Agent(capabilities=[ProcessHistory(...)])``. It keeps nothing between two requests, so one
+    Pass it as ``Agent(capabilities=[ProcessHistory(guard)])``, and before Pydantic AI 1.87 as
+    ``Agent(history_processors=[guard])``. It keeps nothing between two requests, so one
     object may serve any number of agents, runs and threads. Where another processor cuts the
     history to less than it takes to count, `RepeatGuard` is the better choice.
 
@@ -51,7 +51,7 @@ class RepeatGuardProcessor:
     def __repr__(self) -> str:
         return f"RepeatGuardProcessor(config={self._support.config!r})"
 
-    async def __call__(self, ctx: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:
+    async def __call__(self, ctx: RunContext[Any], messages: list[ModelMessage] | None = None) -> list[ModelMessage]:
         """Add the reminder that is missing at the end, if one is.
 
         Args:
@@ -63,7 +63,11 @@ class RepeatGuardProcessor:
 
         Raises:
             RepeatLoopError: The run is to end, as ``stop_after`` says.
+            TypeError: There are no messages: it has been taken for something else.
         """
+        if messages is None:  # the framework takes it for a function that makes capabilities
+            msg = "a history processor goes into capabilities= as ProcessHistory(RepeatGuardProcessor())"
+            raise TypeError(msg)
         end: RepeatLoopError | None = None
         with self._support.failing_open("a reminder"):
             missing = RunMemory().missing(messages, ctx.run_id, self._support.new_chain)
