@@ -1,12 +1,14 @@
 """The guard in an AutoGen team, with the settings of repeatguard.toml.
 
-No key is needed: the model is the scripted one of try_autogen.py. For a real one, install
-``autogen-ext[openai]``, set OPENAI_API_KEY and change the line that makes the client.
+No key is needed: the model is the scripted one of try_autogen.py, which has to lie beside this file.
+For a real one, install ``autogen-ext[openai]``, set OPENAI_API_KEY and change the line that makes the
+client. repeatguard.toml has to lie here either way.
 """
 
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from pathlib import Path
 
 from autogen_agentchat.agents import AssistantAgent
@@ -15,10 +17,15 @@ from autogen_agentchat.messages import TextMessage
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core.models import ChatCompletionClient
 from repeatguard_autogen import Reminder, RepeatGuardConfig, RepeatGuardHandler
-from try_autogen import StuckModel
 
 CONFIG = RepeatGuardConfig.from_toml(Path(__file__).with_name("repeatguard.toml"))
-REAL = {"provider": "OpenAIChatCompletionClient", "config": {"model": "gpt-4.1-mini"}}
+
+
+def real_client() -> ChatCompletionClient:
+    """Make a client for a model of OpenAI's."""
+    return ChatCompletionClient.load_component(
+        {"provider": "OpenAIChatCompletionClient", "config": {"model": "gpt-4.1-mini"}}
+    )
 
 
 def get_status(job: str) -> str:
@@ -33,7 +40,7 @@ def show(reminder: Reminder) -> None:
 
 async def main() -> None:
     """Ask the team about a job that does not get done."""
-    client: ChatCompletionClient = StuckModel()  # a real one: client = ChatCompletionClient.load_component(REAL)
+    client = import_module("try_autogen").StuckModel()  # a real one: client = real_client()
     agent = AssistantAgent("exporter", client, tools=[get_status])
     guard = RepeatGuardHandler(CONFIG, on_reminder=show)
     end = guard.termination()

@@ -1,17 +1,18 @@
 """The guard in an OpenAI Agents SDK agent, with the settings of repeatguard.toml.
 
-No key is needed: the model is the scripted one of try_openai_agents.py. For a real one, set
-OPENAI_API_KEY and change the line that makes the model.
+No key is needed: the model is the scripted one of try_openai_agents.py, which has to lie beside this
+file. For a real one, set OPENAI_API_KEY and change the line that makes the model. repeatguard.toml
+has to lie here either way.
 """
 
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from pathlib import Path
 
 from agents import Agent, Runner, function_tool, set_tracing_disabled
 from repeatguard_openai_agents import Reminder, RepeatGuardConfig, RepeatGuardHooks, RepeatLoopError
-from try_openai_agents import StuckModel
 
 CONFIG = RepeatGuardConfig.from_toml(Path(__file__).with_name("repeatguard.toml"))
 
@@ -29,7 +30,7 @@ def show(reminder: Reminder) -> None:
 
 async def main() -> None:
     """Ask the agent about a job that does not get done."""
-    model = StuckModel()  # a real one: model = "gpt-4.1-mini"
+    model = import_module("try_openai_agents").StuckModel()  # a real one: model = "gpt-4.1-mini"
     agent = Agent(name="exporter", model=model, tools=[get_status])
     guard = RepeatGuardHooks(CONFIG, on_reminder=show)
     try:

@@ -1,19 +1,20 @@
 """The guard in a Pydantic AI agent, with the settings of repeatguard.toml.
 
-No key is needed: the model is the scripted one of try_pydantic_ai.py. For a real one, install the
-framework's extra for its provider, set the provider's key, such as OPENAI_API_KEY, and change the
-line that makes the model.
+No key is needed: the model is the scripted one of try_pydantic_ai.py, which has to lie beside this
+file. For a real one, install the framework's extra for its provider, set the provider's key, such
+as OPENAI_API_KEY, and change the line that makes the model. repeatguard.toml has to lie here either
+way.
 """
 
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from pathlib import Path
 
 from pydantic_ai import Agent
 from pydantic_ai.models.function import FunctionModel
 from repeatguard_pydantic_ai import Reminder, RepeatGuard, RepeatGuardConfig, RepeatLoopError
-from try_pydantic_ai import stuck
 
 CONFIG = RepeatGuardConfig.from_toml(Path(__file__).with_name("repeatguard.toml"))
 
@@ -30,7 +31,7 @@ def show(reminder: Reminder) -> None:
 
 async def main() -> None:
     """Ask the agent about a job that does not get done."""
-    model = FunctionModel(stuck)  # a real one: model = "openai:gpt-4.1-mini"
+    model = FunctionModel(import_module("try_pydantic_ai").stuck)  # a real one: model = "openai:gpt-4.1-mini"
     agent = Agent(model, tools=[get_status], capabilities=[RepeatGuard(CONFIG, on_reminder=show)])
     try:
         result = await agent.run("Has the export finished? How many rows has it?")

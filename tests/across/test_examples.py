@@ -92,7 +92,12 @@ def test_one_file_drives_all_three(
 
 @pytest.mark.parametrize("name", USES)
 def test_one_changed_line_makes_it_a_real_model(folder: Path, name: str) -> None:
-    """The line says itself what to change it to, and then the provider's API is asked, with the key."""
+    """The line says itself what to change it to, and then the provider's API is asked, with the key.
+
+    Beside it is then nothing needed but the settings.
+    """
+    for other in folder.glob("try_*.py"):
+        other.unlink()
     file = folder / name
     source = file.read_text(encoding="utf-8")
     changed, times = re.subn(r"^    \w+.* = .*  # a real one: (.*)$", r"    \1", source, flags=re.MULTILINE)
