@@ -47,7 +47,7 @@ def notes_of(root: Path, version: str, tag: str | None = None) -> str:
 def _section(changes: Path, version: str) -> str:
     sections: dict[str, Any] = keepachangelog.to_raw_dict(str(changes))
     if next(iter(sections), None) != version:
-        message = f'{changes.name} has to begin, behind "Unreleased", with "## {version} - YYYY-MM-DD".'
+        message = f'{changes.name} has to begin, after "Unreleased", with "## {version} - YYYY-MM-DD".'
         raise NotReadyError(message)
     section = sections[version]
     try:

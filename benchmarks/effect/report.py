@@ -70,7 +70,7 @@ def _model(model: ModelFigures) -> Iterator[str]:
         yield "### The cache"
         yield (
             "Each request after the first one of a conversation that grows by one identical call. In `once` a reminder "
-            "is in no later request; in `last` the latest one is behind the newest result of each request. Messages "
+            "is in no later request; in `last` the latest one is after the newest result of each request. Messages "
             "are prescribed, so what the model itself wrote is never in the cache."
         )
         yield _cache(model.cache)

@@ -27,7 +27,7 @@ class About:
 
 ABOUT: Final = {
     "repeatguard-core": About(
-        "Tells the model, in a message behind the results, that it repeats a call or a cycle of calls; "
+        "Tells the model, in a message after the results, that it repeats a call or a cycle of calls; "
         "it blocks nothing.",
         "`chain.reset()`",
         "a chain for each run",

@@ -1,7 +1,7 @@
 """repeatguard's core in an agent loop of your own, without any framework.
 
 A chain is fed the calls of each response. Where it answers with a reminder, the reminder's text
-goes to the model as a user message, behind the results of all calls of that response.
+goes to the model as a user message, after the results of all calls of that response.
 """
 
 from __future__ import annotations

@@ -99,9 +99,9 @@ def _check_places(request: Request, where: str) -> None:
         if calls != results or isinstance(following, Returned):
             raise ContractError("M1", f"{place} stands before a result of its batch")
         if results == results_at_last_reminder:
-            raise ContractError("M6", f"{place} is the second one behind the same results")
+            raise ContractError("M6", f"{place} is the second one after the same results")
         if not isinstance(request.entries[index - 1], Returned):
-            raise ContractError("M1", f"{place} does not stand right behind the results of its batch")
+            raise ContractError("M1", f"{place} does not stand right after the results of its batch")
         results_at_last_reminder = results
 
 

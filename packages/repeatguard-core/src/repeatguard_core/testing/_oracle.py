@@ -22,7 +22,7 @@ __all__ = ["Expected", "due_reminders", "expected_requests", "turns_played"]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A reminder that belongs behind the results of a turn, or the end of the run in its place.
+    """A reminder that belongs after the results of a turn, or the end of the run in its place.
 
     Attributes:
         turn: Which of the script's turns, counted from 0 over all runs.

@@ -23,7 +23,7 @@ RULES: Final[Mapping[str, str]] = MappingProxyType(
         "D10": "each threshold reminds once a chain",
         "D11": "new material resets, nothing else does",
         "D12": "runs and agents are kept apart",
-        "M1": "one user message, behind all results of the batch",
+        "M1": "one user message, after all results of the batch",
         "M2": "the short text first, then the details",
         "M3": "quoted arguments are cut",
         "M4": "nothing leaves its line, and the text encodes",

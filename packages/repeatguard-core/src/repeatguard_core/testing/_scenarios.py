@@ -25,7 +25,7 @@ class Scenario:
         name: What happens, in a few words.
         rules: The identifiers of the rules that it shows.
         script: What the model does.
-        reminders: The turns (counted from 0) behind whose results a reminder belongs, or the run
+        reminders: The turns (counted from 0) after whose results a reminder belongs, or the run
             ends, each with the count that it gives.
         config: The configuration to play it with.
         stops: Those of the turns where the run ends.
