@@ -100,13 +100,15 @@ def test_the_counts_at_which_defer_reminds_are_those_of_the_page() -> None:
 WATCHING = ROOT / "docs/watching.md"
 
 ANNOUNCE = """
+from dataclasses import replace
+
 from repeatguard_core import AdapterSupport, RepeatGuardConfig, ToolCall
 
 with trace.get_tracer("program").start_as_current_span("mine"):
     for stop_after in (None, 3):
         support = AdapterSupport(RepeatGuardConfig(thresholds=(2,), stop_after=stop_after))
         reminder = support.new_chain().observe([ToolCall("run_sql")] * (stop_after or 2))
-        support.announce(reminder, agent_name="clerk")
+        support.announce(replace(reminder, agent_name="clerk"))
 """
 
 

@@ -108,7 +108,7 @@ def test_what_every_guard_refuses(guard: Any, arguments: dict[str, Any], words: 
         (
             lambda: HANDLER().attach(UserProxyAgent("ann")),
             (
-                "ann has no ChatCompletionContext as its _model_context, where AutoGen's agents keep theirs; "
+                "there is no model context in ann (agents keep one as _model_context, a ChatCompletionContext); "
                 "an agent that has a model client may be given guard.client(client)"
             ),
         ),

@@ -42,11 +42,14 @@ def test_every_block_runs_and_prints_what_the_page_says(document: Path) -> None:
 def test_what_the_page_about_watching_sets_up_shows_a_reminder() -> None:
     """In the log, as an event on a span and in a counter; the arguments stand in none of them."""
     happens = """
+from dataclasses import replace
+
 from repeatguard_core import AdapterSupport, ToolCall
 
 support = AdapterSupport()
 with trace.get_tracer("program").start_as_current_span("a run"):
-    support.announce(support.new_chain().observe([ToolCall("search", '{"q": "secret"}')] * 3), agent_name="helper")
+    reminder = support.new_chain().observe([ToolCall("search", '{"q": "secret"}')] * 3)
+    support.announce(replace(reminder, agent_name="helper"))
 """
     script = Path("watching.py")
     script.write_text("".join(code for code, _ in shown(WATCHING)) + happens, encoding="utf-8")

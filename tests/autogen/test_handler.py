@@ -57,7 +57,7 @@ def team_of(client: ScriptedClient, runtime: Any = None) -> RoundRobinGroupChat:
         (lambda: HANDLER().attach(UnboundedChatCompletionContext()), "takes an agent or a team.*model_context="),
         (lambda: HANDLER().attach(HANDLER().runtime()), r"intervention_handlers=\[guard\]"),
         (lambda: HANDLER().context(UnboundedChatCompletionContext), "not the class UnboundedChatCompletionContext"),
-        (lambda: HANDLER().attach(UserProxyAgent("ann")), "ann has no model context"),
+        (lambda: HANDLER().attach(UserProxyAgent("ann")), "there is no model context in ann"),
     ],
 )
 def test_what_is_wrong_is_refused_at_once(wrong: Any, says: str) -> None:

@@ -16,7 +16,7 @@ from autogen_core.models import (
     LLMMessage,
     UserMessage,
 )
-from repeatguard_autogen import RepeatGuardConfig, RepeatGuardHandler, RepeatLoopError
+from repeatguard_autogen import Reminder, RepeatGuardConfig, RepeatGuardHandler, RepeatLoopError
 
 from tests.autogen.scripted_client import call, repeating
 from tests.autogen.teams import agent_with, run_team, wire, wirings
@@ -59,7 +59,8 @@ async def test_a_team(telemetry: Telemetry, wiring: str) -> None:
 @pytest.mark.parametrize("wiring", ["attached", "client"])
 async def test_an_agent_that_is_run_by_itself(telemetry: Telemetry, wiring: str) -> None:
     """Both are events of the agent's span; where it has none, of the program's."""
-    guard = RepeatGuardHandler(CONFIG)
+    seen: list[Reminder] = []
+    guard = RepeatGuardHandler(CONFIG, on_reminder=seen.append)
     client = repeating(9)
     agent = agent_with(guard.client(client) if wiring == "client" else client)
     if wiring == "attached":
@@ -67,8 +68,9 @@ async def test_an_agent_that_is_run_by_itself(telemetry: Telemetry, wiring: str)
     with telemetry.span("mine"):
         for _ in range(4):
             await agent.run()
-        with pytest.raises(RepeatLoopError):
+        with pytest.raises(RepeatLoopError) as end:
             await agent.run()
+    assert [each.agent_name for each in (*seen, end.value.reminder)] == ["worker", "worker"]
     span = "invoke_agent worker" if TRACES_AGENTS else "mine"
     assert [(event.span, event.name) for event in telemetry.events] == [
         (span, "repeatguard.reminder"),
@@ -78,15 +80,17 @@ async def test_an_agent_that_is_run_by_itself(telemetry: Telemetry, wiring: str)
 
 
 @pytest.mark.rules("S6", "D12")
-async def test_the_log_names_the_agent_that_repeats_itself(caplog: pytest.LogCaptureFixture) -> None:
-    """Of those in a team."""
-    guard = RepeatGuardHandler(RepeatGuardConfig(thresholds=(2,)))
+async def test_the_agent_that_repeats_itself_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    """Of those in a team: in the log and to the callback."""
+    seen: list[Reminder] = []
+    guard = RepeatGuardHandler(RepeatGuardConfig(thresholds=(2,)), on_reminder=seen.append)
     members: list[Any] = [agent_with(repeating(3), name) for name in ("first", "second")]
     team = RoundRobinGroupChat(members, max_turns=6)
     guard.attach(team)
     with caplog.at_level(logging.INFO, logger="repeatguard"):
         await run_team(team, None)
     assert agents_in(caplog) == [(logging.INFO, "first"), (logging.INFO, "second")]
+    assert [reminder.agent_name for reminder in seen] == ["first", "second"]
 
 
 @pytest.mark.rules("S6", "X5")
@@ -104,6 +108,7 @@ async def test_an_end_that_waits_behind_other_words_names_the_agent(caplog: pyte
         ]
     for message in [*messages, UserMessage(content="hm", source="critic")]:
         await context.add_message(message)
-    with pytest.raises(RepeatLoopError):
+    with pytest.raises(RepeatLoopError) as end:
         await context.get_messages()
     assert agents_in(caplog) == [(logging.WARNING, "worker")]
+    assert end.value.reminder.agent_name == "worker"

@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,9 +31,9 @@ def reminder_of(*calls: ToolCall, times: int = 3, **settings: Any) -> Reminder:
 def test_a_reminder_is_an_event_and_is_counted(telemetry: Telemetry) -> None:
     """On the current span; with tool, threshold, count and agent, and without arguments."""
     with telemetry.span("mine"):
-        SUPPORT.announce(reminder_of(CALL), agent_name="clerk")
-        SUPPORT.announce(reminder_of(CALL), agent_name="clerk")
-        SUPPORT.announce(reminder_of(CALL, times=5), agent_name="clerk")
+        SUPPORT.announce(replace(reminder_of(CALL), agent_name="clerk"))
+        SUPPORT.announce(replace(reminder_of(CALL), agent_name="clerk"))
+        SUPPORT.announce(replace(reminder_of(CALL, times=5), agent_name="clerk"))
     third, fifth = ({"gen_ai.tool.name": "run_sql", "repeatguard.threshold": count} for count in (3, 5))
     about = {"gen_ai.agent.name": "clerk", "repeatguard.cycle_length": 1}
     assert telemetry.events == [
@@ -46,7 +47,7 @@ def test_a_reminder_is_an_event_and_is_counted(telemetry: Telemetry) -> None:
 def test_what_is_counted_does_not_grow_with_the_agents(telemetry: Telemetry) -> None:
     """A metric keeps each combination of attributes for good, and a program may name an agent by its work."""
     for number in range(10):
-        SUPPORT.announce(reminder_of(CALL), agent_name=f"worker_{number}")
+        SUPPORT.announce(replace(reminder_of(CALL), agent_name=f"worker_{number}"))
     counted = {"gen_ai.tool.name": "run_sql", "repeatguard.threshold": 3}
     assert telemetry.counts() == {"repeatguard.reminders": [(counted, 10)]}
 
@@ -115,7 +116,7 @@ def test_names_can_be_exported(telemetry: Telemetry) -> None:
     """They are the model's to choose: they stand on one line, are not too long and can be encoded."""
     name = "a\nb\ud800" + "c" * 1000
     with telemetry.span("mine"):
-        SUPPORT.announce(reminder_of(ToolCall(name)), agent_name="d\ud800")
+        SUPPORT.announce(replace(reminder_of(ToolCall(name)), agent_name="d\ud800"))
     (event,) = telemetry.events
     for attribute, longest in (("gen_ai.tool.name", 100), ("gen_ai.agent.name", 10)):
         shown = event.attributes[attribute]

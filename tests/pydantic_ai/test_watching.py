@@ -10,7 +10,7 @@ import pytest
 from pydantic_ai import RunContext
 from pydantic_ai import capabilities as capabilities_module
 from pydantic_ai.models.instrumented import InstrumentationSettings
-from repeatguard_pydantic_ai import RepeatGuardConfig, RepeatLoopError
+from repeatguard_pydantic_ai import Reminder, RepeatGuardConfig, RepeatLoopError
 from repeatguard_pydantic_ai._agents import agent_name
 
 from tests.pydantic_ai.agents import agent, loop
@@ -49,9 +49,12 @@ async def test_a_reminder_and_an_end_are_events_of_the_frameworks_span(
     streamed: bool,  # noqa: FBT001
 ) -> None:
     """Of the run's, or of that of the request that it comes with, by the release."""
-    guarded = instrumented(telemetry, form(CONFIG))
-    with telemetry.span("mine"), pytest.raises(RepeatLoopError):
+    seen: list[Reminder] = []
+    guarded = instrumented(telemetry, form(CONFIG, on_reminder=seen.append))
+    with telemetry.span("mine"), pytest.raises(RepeatLoopError) as end:
         await run(guarded, streamed=streamed)
+    name = "clerk" if KNOWS_ITS_AGENT else None
+    assert [each.agent_name for each in (*seen, end.value.reminder)] == [name, name]
     assert [(event.name, event.attributes["repeatguard.count"]) for event in telemetry.events] == [
         ("repeatguard.reminder", 2),
         ("repeatguard.stop", 4),

@@ -129,30 +129,29 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
         with self._guard.support.failing_open("a reminder"):
             missing = list(self._missing(messages))
             unseen = _end_of_model(messages)
-            stop = next((reminder for _, reminder, _ in missing if reminder.stops), None)
-            for index, reminder, _ in reversed(missing):
+            stop = next((reminder for _, reminder in missing if reminder.stops), None)
+            for index, reminder in reversed(missing):
                 complete.insert(index, as_message(reminder))
-            for index, reminder, agent_name in missing:
+            for index, reminder in missing:
                 if index >= unseen:
-                    self._guard.support.announce(reminder, agent_name=agent_name)
+                    self._guard.support.announce(reminder)
         if stop is not None:
             raise RepeatLoopError(stop, messages)
         return complete
 
-    def _missing(self, messages: Sequence[LLMMessage]) -> Iterator[tuple[int, Reminder, str | None]]:
+    def _missing(self, messages: Sequence[LLMMessage]) -> Iterator[tuple[int, Reminder]]:
         """Read the conversation from its start, and find the places where a reminder belongs and is not.
 
-        With each comes the name of the agent whose calls it is about. The last one may be the end
-        of the run in place of a reminder.
+        The last one may be the end of the run in place of a reminder.
         """
         conversation = self._guard.new_conversation()
         for index, message in enumerate(messages):
             reminder = conversation.read(message)
             if reminder is not None:
-                yield index, reminder, conversation.counted
+                yield index, reminder
         due = conversation.take_due()
         if due is not None:
-            yield len(messages), due, conversation.counted
+            yield len(messages), due
 
     def _to_config(self) -> GuardedConfig:
         return self._guard.to_config(self._inner.dump_component())

@@ -121,7 +121,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
             return None
         stop = self._conversation.take_stop()
         if stop is not None:
-            self._announce(stop, self._conversation.counted)
+            self._announce(stop)
         return stop
 
     def put_back(self, stop: Reminder) -> None:
@@ -208,14 +208,14 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         if due is not None and not due.stops:
             await self._inner.add_message(as_message(due))
         if due is not None:
-            self._announce(due, conversation.counted)
+            self._announce(due)
         self._conversation = conversation
         return due if due is not None and due.stops else None
 
-    def _announce(self, due: Reminder, agent_name: str | None) -> None:
+    def _announce(self, due: Reminder) -> None:
         if due is not self._announced_stop:
             self._announced_stop = due if due.stops else None
-            self._guard.support.announce(due, agent_name=agent_name)
+            self._guard.support.announce(due)
 
     async def _derived(self) -> Conversation:
         """Read the whole conversation, as the wrapped context has it."""

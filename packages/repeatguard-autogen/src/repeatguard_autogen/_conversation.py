@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Final
 
 from autogen_core import FunctionCall
@@ -69,7 +70,6 @@ class Conversation:
 
     Attributes:
         caller: Whose calls and results stand at the end; None if there are none.
-        counted: Whose calls were counted last, which are those that a reminder is about.
 
     Fulfils D1, D6, D8 to D12, M1, M6, S4, X2 and X5.
     """
@@ -84,7 +84,6 @@ class Conversation:
         self._batch: Batch | None = None
         self._due: Reminder | None = None
         self.caller: str | None = None
-        self.counted: str | None = None
         # What memories have added since the last response, and before it.
         self._instructions: set[str] = set()
         self._earlier_instructions: set[str] = set()
@@ -170,8 +169,11 @@ class Conversation:
             if not is_handoff
         ]
         reminder = self._chains.setdefault(batch.caller, self._new_chain()).observe(calls)
-        self._due = reminder if batch.is_answered and not any(handoffs) else None
-        self.caller = self.counted = batch.caller
+        if reminder is not None and batch.is_answered and not any(handoffs):
+            self._due = replace(reminder, agent_name=batch.caller)
+        else:
+            self._due = None
+        self.caller = batch.caller
 
     def _hands_over(self, call: FunctionCall, result: FunctionExecutionResult | None) -> bool:
         if result is None or result.is_error:

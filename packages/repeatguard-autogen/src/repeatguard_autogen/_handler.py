@@ -121,7 +121,7 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         if not guard_all_in(agent_or_team, self._guard, Surroundings()):
             name = getattr(agent_or_team, "name", type(agent_or_team).__name__)  # teams of early releases have none
             msg = (
-                f"{name} has no ChatCompletionContext as its _model_context, where AutoGen's agents keep theirs; "
+                f"there is no model context in {name} (agents keep one as _model_context, a ChatCompletionContext); "
                 "an agent that has a model client may be given guard.client(client)"
             )
             raise TypeError(msg)

@@ -19,12 +19,11 @@ _CAPTURE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _IN_SPANS: Final = {"true", "span_only", "span_and_event"}
 
 
-def record(reminder: Reminder, agent_name: str | None) -> None:
+def record(reminder: Reminder) -> None:
     """Count a reminder, or the end of a run, and add it as an event to the current span.
 
     Args:
         reminder: What is announced.
-        agent_name: Whose calls it is about; None if that is not known.
 
     Raises:
         Exception: Whatever the program's own parts of OpenTelemetry raise.
@@ -44,8 +43,8 @@ def record(reminder: Reminder, agent_name: str | None) -> None:
             "repeatguard.count": reminder.count,
             "repeatguard.cycle_length": len(reminder.tool_names),
         }
-        if agent_name is not None:
-            attributes["gen_ai.agent.name"] = on_one_line(agent_name)
+        if reminder.agent_name is not None:
+            attributes["gen_ai.agent.name"] = on_one_line(reminder.agent_name)
         if os.environ.get(_CAPTURE_CONTENT, "").strip().lower() in _IN_SPANS:
             attributes["repeatguard.arguments"] = reminder.arguments
         span.add_event("repeatguard.stop" if reminder.stops else "repeatguard.reminder", attributes)

@@ -55,6 +55,8 @@ class Reminder:
         text: What the model reads.
         tool_names: The tools' names in order: one, or those of a cycle.
         stops: Whether the run is to end in place of the reminder, as ``stop_after`` says.
+        agent_name: The name of the agent whose calls they are, as the framework has it; None if it
+            has none, or the adapter does not know it. A chain knows no names.
 
     Fulfils M2, M3, M4, M7, M8, X1, X4, X5 and X6.
     """
@@ -67,6 +69,7 @@ class Reminder:
     text: str
     tool_names: tuple[str, ...] = ()
     stops: bool = False
+    agent_name: str | None = None
 
 
 class QuotedCall(NamedTuple):

@@ -21,7 +21,7 @@ __all__ = ["AdapterSupport"]
 _LOGGER: Final = logging.getLogger("repeatguard")
 
 
-def _find_recorder() -> Callable[[Reminder, str | None], None] | None:
+def _find_recorder() -> Callable[[Reminder], None] | None:
     """Find what shows reminders in OpenTelemetry, which is an extra; None if that is not installed."""
     try:
         from repeatguard_core._opentelemetry import record  # noqa: PLC0415
@@ -75,15 +75,14 @@ class AdapterSupport:
         """
         return copy.copy(self._first_chain)  # to read the settings takes longer than to copy what came of it
 
-    def announce(self, reminder: Reminder, *, agent_name: str | None = None) -> None:
+    def announce(self, reminder: Reminder) -> None:
         """Log a reminder, show it in OpenTelemetry and hand it to ``on_reminder``, once for each reminder (S6).
 
         If the run is to end in its place, then that is logged and shown, and not handed on.
 
         Args:
-            reminder: One that the model is about to be sent for the first time.
-            agent_name: Whose calls it is about, as the framework names the agent; None if it has
-                no name or the adapter does not know it.
+            reminder: One that the model is about to be sent for the first time, with the name of
+                the agent if the framework has one (``dataclasses.replace(reminder, agent_name=name)``).
         """
         _LOGGER.log(
             logging.WARNING if reminder.stops else logging.INFO,
@@ -95,12 +94,12 @@ class AdapterSupport:
                 "count": reminder.count,
                 "threshold": reminder.threshold,
                 "cycle_length": len(reminder.tool_names),
-                "agent": agent_name,
+                "agent": reminder.agent_name,
             },
         )
         if _RECORD is not None:
             with self.failing_open("OpenTelemetry"):
-                _RECORD(reminder, agent_name)
+                _RECORD(reminder)
         if self._on_reminder is not None and not reminder.stops:
             with self.failing_open("on_reminder"):
                 _refuse_awaitable(self._on_reminder(reminder))

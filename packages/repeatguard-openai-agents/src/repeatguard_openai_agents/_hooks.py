@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -41,18 +42,20 @@ class _Guard:
         Raises:
             RepeatLoopError: The run is to end in place of the request.
         """
-        end: Placement | None = None
+        end: Reminder | None = None
         with self._support.failing_open("a reminder"):
             conversation = Conversation(input_items)
             memory = self._memory(context)
             placements = memory.place(conversation, self._support.new_chain)
-            end = end_of_run(conversation, placements)
-            if end is None:
+            place = end_of_run(conversation, placements)
+            if place is None:
                 self._remind(agent, input_items, conversation, placements)
-            elif memory.note_end(anchor_at(conversation, end.index)):
-                self._announce(end.reminder, agent)
+            else:
+                end = replace(place.reminder, agent_name=agent.name)
+                if memory.note_end(anchor_at(conversation, place.index)):
+                    self._announce(end)
         if end is not None:
-            raise RepeatLoopError(end.reminder)
+            raise RepeatLoopError(end)
 
     def _remind(
         self,
@@ -67,11 +70,11 @@ class _Guard:
             input_items[:] = _with_reminders(input_items, missing)
         for placement in missing:
             if placement.index >= unseen:
-                self._announce(placement.reminder, agent)
+                self._announce(replace(placement.reminder, agent_name=agent.name))
 
-    def _announce(self, reminder: Reminder, agent: Agent[Any]) -> None:
+    def _announce(self, reminder: Reminder) -> None:
         """Log it and so on, and show it in the run's trace, without its arguments."""
-        self._support.announce(reminder, agent_name=agent.name)
+        self._support.announce(reminder)
         data = {"tool": reminder.tool_name, "count": reminder.count, "threshold": reminder.threshold}
         with custom_span(f"repeatguard.{'stop' if reminder.stops else 'reminder'}", data):
             pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, Final, Literal
 
 from pydantic_ai import RunContext
@@ -150,13 +150,14 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
             if missing is None:
                 pass
             elif missing.message is None:
-                end = RepeatLoopError(missing.reminder, history)
-                self._support.announce(missing.reminder, agent_name=agent_name(ctx))
+                reminder = replace(missing.reminder, agent_name=agent_name(ctx))
+                end = RepeatLoopError(reminder, history)
+                self._support.announce(reminder)
             elif not holds_reminder(history[(newest_response(history) or 0) :]):
                 place = missing.index
                 request_context.messages = [*requested[:place], missing.message, *requested[place:]]
                 history.insert(_place_in(history), missing.message)
-                self._support.announce(missing.reminder, agent_name=agent_name(ctx))
+                self._support.announce(replace(missing.reminder, agent_name=agent_name(ctx)))
         if end is not None:
             raise end
         return request_context

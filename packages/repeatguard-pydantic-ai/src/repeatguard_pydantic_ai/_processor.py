@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -72,11 +73,12 @@ class RepeatGuardProcessor:
         with self._support.failing_open("a reminder"):
             missing = RunMemory().missing(messages, ctx.run_id, self._support.new_chain)
             if missing is not None:
+                reminder = replace(missing.reminder, agent_name=agent_name(ctx))
                 if missing.message is None:
-                    end = RepeatLoopError(missing.reminder, ctx.messages)
+                    end = RepeatLoopError(reminder, ctx.messages)
                 else:
                     messages = [*messages[: missing.index], missing.message, *messages[missing.index :]]
-                self._support.announce(missing.reminder, agent_name=agent_name(ctx))
+                self._support.announce(reminder)
         if end is not None:
             raise end
         return messages
