@@ -72,7 +72,7 @@ def test_a_wrong_setting_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.rules("C3")
 @pytest.mark.parametrize(
-    "tools", ["[[tools]]\nname = 'a'\nmatch = 'b'", "[[tools]]\nthresholds = [9]", "tools = ['a']"]
+    "tools", ["[[tools]]\nname = 'a'\nmatch = 'b'", "[[tools]]\nthresholds = [9]\nstop_after = 20", "tools = ['a']"]
 )
 def test_tools_that_are_another_programs(tmp_path: Path, tools: str) -> None:
     """They are none of our business."""
