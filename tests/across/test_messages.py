@@ -178,13 +178,16 @@ def put_off(value: object) -> Any:
         (
             lambda: fall_due(AdapterSupport(on_reminder=refuse), 3, "search"),  # type: ignore[arg-type]
             logging.ERROR,
-            "a fault in on_reminder: LookupError('no'); the run goes on, and this fault is not logged again",
+            (
+                "repeatguard: a fault in on_reminder: LookupError('no'); the run goes on, "
+                "and this fault is not logged again"
+            ),
         ),
         (
             lambda: fall_due(AdapterSupport(untracked=put_off), 3, "search"),
             logging.ERROR,
             (
-                "a fault in untracked: TypeError('it returned something to await, which nobody does; "
+                "repeatguard: a fault in untracked: TypeError('it returned something to await, which nobody does; "
                 "return a plain value'); the run goes on, and this fault is not logged again"
             ),
         ),

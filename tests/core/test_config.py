@@ -75,7 +75,7 @@ def test_defaults() -> None:
         pytest.param({"on_changed_result": "ignore"}, ["on_changed_result", "'count'", "ignore"], id="no policy"),
         pytest.param({"remind_every": 0}, ["remind_every", "1", "0"], id="remind: never"),
         pytest.param({"remind_every": True}, ["remind_every", "integer", "True"], id="remind: yes"),
-        pytest.param({"stop_after": "never"}, ["stop_after", "integer", "leave it out"], id="stop: never"),
+        pytest.param({"stop_after": "never"}, ["stop_after", "leave it out", "never"], id="stop: never"),
         pytest.param({"stop_after": 8}, ["stop_after", "above the highest threshold", "8"], id="stop: too soon"),
         pytest.param({"thresholds": (2,), "stop_after": 2}, ["stop_after", "above", "2"], id="stop: at the threshold"),
         pytest.param(
@@ -85,7 +85,9 @@ def test_defaults() -> None:
         pytest.param({"ignore_arguments": {"a": []}}, ["ignore_arguments", "at least 1", "[]"], id="ignore: nothing"),
         pytest.param({"ignore_arguments": {"a": [""]}}, ["ignore_arguments", "one character"], id="ignore: no name"),
         pytest.param({"ignore_arguments": {"": ["id"]}}, ["ignore_arguments", "at least 1"], id="ignore: no pattern"),
-        pytest.param({"ignore_arguments": ["id"]}, ["ignore_arguments", "by pattern", "['id']"], id="ignore: a list"),
+        pytest.param(
+            {"ignore_arguments": ["id"]}, ["ignore_arguments", "a mapping from patterns", "['id']"], id="ignore: a list"
+        ),
         pytest.param(
             {"ignore_arguments": {"ab": ["id"]}, "exclude": ["a*"]},
             ["ignore_arguments for 'ab'", "never act", "exclude has 'a*'"],
@@ -321,8 +323,8 @@ def test_from_toml(tmp_path: Path, name: str, table: str, encoding: str) -> None
         ("guard.toml", b"a=" + b"[" * 100_000, ["not valid TOML"]),
         ("my-pyproject.toml", b"[tool.repeatguard]\n", ["no table [repeatguard]"]),
         ("guard.toml", b"", ["no table [repeatguard]"]),
-        ("guard.toml", b"[tool.repeatguard]\n", ["no table [repeatguard]", "rename [tool.repeatguard], which"]),
-        ("pyproject.toml", b"[repeatguard]\n", ["no table [tool.repeatguard]", "rename [repeatguard], which"]),
+        ("guard.toml", b"[tool.repeatguard]\n", ["no table [repeatguard]", "it has [tool.repeatguard], which"]),
+        ("pyproject.toml", b"[repeatguard]\n", ["no table [tool.repeatguard]", "it has [repeatguard], which"]),
         ("pyproject.toml", b"tool = 3\n", ["no table [tool.repeatguard]"]),
         (
             "pyproject.toml",

@@ -70,7 +70,10 @@ FAULTS: list[tuple[dict[str, Any], str, str, str]] = [
     (
         {"ignore_arguments": ["id"]},
         "ignore_arguments",
-        "names of arguments by pattern of tools are wanted, not ['id']; for every tool write {'*': ['name']}",
+        (
+            "a mapping from patterns of tools to names of arguments is wanted, not ['id']; "
+            "for every tool write {'*': ['name']}"
+        ),
         "value_error",
     ),
     (
@@ -100,7 +103,14 @@ FAULTS: list[tuple[dict[str, Any], str, str, str]] = [
     (
         {"remind_every": "never"},
         "remind_every",
-        "it must be an integer, and 'never' is for single tools; leave it out for never",
+        "'never' is for entries of tools; leave it out, and it never happens",
+        "value_error",
+    ),
+    ({"tools": 3}, "tools", "a list of entries is wanted, not 3", "value_error"),
+    (
+        {"tools": [{"match": "a", "thresholds": [2]}, {"match": "a", "thresholds": [3]}]},
+        "",
+        "the settings for the tools 'a' would never act: the entry for 'a' comes first and covers them; take one out",
         "value_error",
     ),
     (

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, RepeatLoopError, ToolCall, canonical_arguments
+from repeatguard_core import (
+    Reminder,
+    RepeatChain,
+    RepeatGuardConfig,
+    RepeatLoopError,
+    ToolCall,
+    ToolSettings,
+    canonical_arguments,
+)
 
 from tests.core.json_values import any_value
 
@@ -238,6 +247,21 @@ def test_the_error() -> None:
     for each in (error, pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - its own data
         assert (each.tool_name, each.count, each.arguments, each.reminder) == ("run_sql", 3, '{"q":1}', reminder)
         assert str(each) == "run_sql called 3 times in a row with the same arguments (stop_after=3)"
+
+
+@pytest.mark.rules("X5")
+def test_the_error_about_a_reminder_that_was_made_by_hand() -> None:
+    """Which may leave out what has a default."""
+    reminder = Reminder(tool_name="search", count=3, threshold=3, is_first=True, arguments="{}", text="")
+    assert str(RepeatLoopError(reminder)) == "search called 3 times in a row with the same arguments (stop_after=3)"
+
+
+@pytest.mark.rules("C2")
+@pytest.mark.parametrize("kind", [list, tuple, iter, set])
+def test_entries_come_in_any_kind_of_list(kind: Any) -> None:
+    """As all other lists do."""
+    entry = ToolSettings(match="get_*", thresholds=(4,))
+    assert RepeatGuardConfig(tools=kind([entry])).tools == (entry,)
 
 
 @pytest.mark.rules("X5", "X1")

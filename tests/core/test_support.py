@@ -121,7 +121,7 @@ def test_different_faults_are_all_logged(caplog: pytest.LogCaptureFixture) -> No
         with support.failing_open("something"):
             raise error
     assert [record.getMessage() for record in caplog.records] == [
-        f"a fault in something: {error}; the run goes on, and this fault is not logged again"
+        f"repeatguard: a fault in something: {error}; the run goes on, and this fault is not logged again"
         for error in ("LookupError('a')", "OSError('c')")
     ]
 
@@ -206,7 +206,7 @@ def test_a_function_that_returns_something_to_await_is_a_fault(caplog: pytest.Lo
 
     support = AdapterSupport(untracked=hand_on, on_reminder=hand_on)
     support.announce(reminder_of(support))
-    assert [record.getMessage().split()[3].strip(":") for record in caplog.records if record.exc_info] == [
+    assert [record.getMessage().split()[4].strip(":") for record in caplog.records if record.exc_info] == [
         "untracked",
         "on_reminder",
     ]

@@ -136,7 +136,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
             self._conversation.put_back(stop)
 
     async def add_message(self, message: LLMMessage) -> None:
-        """Add a message, behind the reminder that belongs before it.
+        """Add a message, after the reminder that belongs before it.
 
         Args:
             message: The message.

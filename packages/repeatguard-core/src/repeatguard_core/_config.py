@@ -19,7 +19,9 @@ from repeatguard_core._settings import (
     NamesByPattern,
     OnChangedResult,
     Patterns,
+    RemindEvery,
     Settings,
+    StopAfter,
     Thresholds,
     ToolEntries,
     ToolSettings,
@@ -86,8 +88,8 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
     max_cycle_length: Annotated[Integer, Field(ge=1, le=_LONGEST_CYCLE)] = 4
     on_changed_result: OnChangedResult = "count"
     ignore_arguments: NamesByPattern = Field(default_factory=dict, validate_default=True)
-    remind_every: Annotated[Integer, Field(ge=1)] | None = None
-    stop_after: Integer | None = None
+    remind_every: RemindEvery = None
+    stop_after: StopAfter = None
     first_reminder: str | None = None
     later_reminder: str | None = None
     tools: ToolEntries = ()
@@ -130,7 +132,7 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
             msg = f"{file} has two tables for repeatguard; move what is in [{wrong}] into [{right}]"
             raise ValueError(msg)
         if _has_stray_tools(document):  # as above
-            msg = f"{file} has settings of single tools in [[tools]]; write [[{_table_name(file)}.tools]] over each"
+            msg = f"{file} has settings of single tools outside its table; head each with [[{_table_name(file)}.tools]]"
             raise ValueError(msg)
         try:
             return cls.model_validate(settings)
@@ -188,27 +190,28 @@ def _table(document: Mapping[str, object], dotted_name: str) -> object:
 def _misplaced(document: Mapping[str, object], file: Path) -> str:
     """Add a hint if the table is there under the name that belongs in the other kind of file."""
     other = _other_name(file)
-    return (
-        ""
-        if _table(document, other) is None
-        else f"; rename [{other}], which it has and which is for files of another name"
-    )
+    if _table(document, other) is None:
+        return ""
+    return f"; it has [{other}], which is the name for other files: rename it"
 
 
 def _has_stray_tools(document: Mapping[str, object]) -> bool:
-    """Tell whether settings of single tools stand outside the table: nothing else has such names."""
-    tables = document.get("tools")
+    """Tell whether entries of ours, with nothing that is not ours, stand outside the table."""
     names = ToolSettings.model_fields.keys()
-    return isinstance(tables, list) and any(
-        isinstance(table, Mapping) and "match" in table and len(names & table.keys()) > 1 for table in tables
-    )
+    for place in ("tools", "tool.tools"):
+        tables = _table(document, place)
+        for table in tables if isinstance(tables, list) else ():
+            if isinstance(table, Mapping) and "match" in table and len(table) > 1 and table.keys() <= names:
+                return True
+    return False
 
 
 def _misspelled(document: Mapping[str, object]) -> str:
     """Add a hint if the file has a table of nearly that name."""
-    names = {name.lower(): f"[{name}]" for name in document}
-    for name, table in document.items():
-        if isinstance(table, Mapping):
-            names |= {str(inner).lower(): f"[{name}.{inner}]" for inner in table}
+    tables = [(name, name, table) for name, table in document.items()]
+    for outer, holder in document.items():
+        if isinstance(holder, Mapping) and difflib.get_close_matches(outer.lower(), ["tool"], cutoff=0.75):
+            tables += [(str(name), f"{outer}.{name}", table) for name, table in holder.items()]
+    names = {name.lower(): f"[{place}]" for name, place, table in reversed(tables) if isinstance(table, Mapping)}
     near = difflib.get_close_matches("repeatguard", names, n=1, cutoff=0.75)
     return f"; is {names[near[0]]} a misspelling of it?" if near else ""

@@ -45,7 +45,8 @@ def describe(reminder: Reminder) -> str:
     Args:
         reminder: The reminder.
     """
-    what = ", ".join(map(tool_on_one_line, reminder.tool_names))
-    if len(reminder.tool_names) > 1:
+    names = reminder.tool_names or (reminder.tool_name,)
+    what = ", ".join(map(tool_on_one_line, names))
+    if len(names) > 1:
         what = f"a cycle of {what}"
     return f"{what} called {reminder.count} times in a row with the same arguments"

@@ -121,9 +121,10 @@ class RuleBook:
                 yield f"the settings for the tools {entry.match!r} would never act: {untracked}"
             for earlier, _ in self._entries[:index]:
                 if matches(earlier.match, entry.match):  # a wildcard covers whatever a wildcard may stand for
+                    way_out = "take one out" if earlier.match == entry.match else "change their order"
                     yield (
                         f"the settings for the tools {entry.match!r} would never act: "
-                        f"the entry for {earlier.match!r} comes first and covers them; change their order"
+                        f"the entry for {earlier.match!r} comes first and covers them; {way_out}"
                     )
         if self.wording.later is not None and not any(ladder.reminds_again for ladder in self._ladders):
             yield (

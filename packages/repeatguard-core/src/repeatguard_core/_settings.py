@@ -30,7 +30,9 @@ __all__ = [
     "NamesByPattern",
     "OnChangedResult",
     "Patterns",
+    "RemindEvery",
     "Settings",
+    "StopAfter",
     "Thresholds",
     "ToolEntries",
     "ToolSettings",
@@ -44,12 +46,16 @@ _ARGUMENTS_OF_GUARDS: Final = ("untracked", "on_reminder")
 
 
 def _refuse_no_integer(value: Any) -> Any:
-    if value == "never":
-        msg = "it must be an integer, and 'never' is for single tools; leave it out for never"
-        raise ValueError(msg)
     if isinstance(value, bool | float):
         msg = f"it must be an integer, and {value!r} is a {type(value).__name__}"
         raise ValueError(msg)  # noqa: TRY004 - pydantic reports a ValueError and lets a TypeError through
+    return value
+
+
+def _refuse_never(value: Any) -> Any:
+    if value == "never":
+        msg = "'never' is for entries of tools; leave it out, and it never happens"
+        raise ValueError(msg)
     return value
 
 
@@ -67,16 +73,18 @@ def _checked_list(values: Any, of: str) -> Any:
 
 
 def _checked_tables(values: Any) -> Any:
-    if isinstance(values, Mapping):
-        msg = f"a list of entries is wanted, not {values!r}; in TOML write [[…tools]] with two brackets"
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        hint = "; in TOML write [[…tools]] with two brackets" if isinstance(values, Mapping) else ""
+        msg = f"a list of entries is wanted, not {values!r}{hint}"
         raise ValueError(msg)  # noqa: TRY004 - as above
-    return values
+    return tuple(values)
 
 
 def _checked_mapping(values: Any) -> Any:
     if not isinstance(values, Mapping):
         msg = (
-            f"names of arguments by pattern of tools are wanted, not {values!r}; for every tool write {{'*': ['name']}}"
+            f"a mapping from patterns of tools to names of arguments is wanted, not {values!r}; "
+            "for every tool write {'*': ['name']}"
         )
         raise ValueError(msg)  # noqa: TRY004 - as above
     return values
@@ -116,6 +124,8 @@ class _FrozenMapping(Mapping[str, Sequence[str]]):
 
 
 Integer: TypeAlias = Annotated[int, BeforeValidator(_refuse_no_integer)]
+RemindEvery: TypeAlias = Annotated[Annotated[Integer, Field(ge=1)] | None, BeforeValidator(_refuse_never)]
+StopAfter: TypeAlias = Annotated[Integer | None, BeforeValidator(_refuse_never)]
 # Any sequence may be given; what is kept is a tuple.
 Thresholds: TypeAlias = Annotated[Sequence[int], BeforeValidator(validated_thresholds), AfterValidator(tuple)]
 Patterns: TypeAlias = Annotated[

@@ -135,7 +135,7 @@ class AdapterSupport:
             self._known_faults.add(fault)
             with suppress(Exception):  # a handler or filter of the user's may raise as well
                 _LOGGER.error(
-                    "a fault in %s: %r; the run goes on, and this fault is not logged again",
+                    "repeatguard: a fault in %s: %r; the run goes on, and this fault is not logged again",
                     where,
                     error,
                     exc_info=error,

@@ -29,7 +29,7 @@ class RepeatLoopError(CoreRepeatLoopError, AgentsException):
     def input_items(self) -> list[TResponseInputItem]:
         """Give the run so far as the input for a further one, as ``to_input_list()`` of a result does.
 
-        Say something new behind it, or the further run ends again at once.
+        Say something new after it, or the further run ends again at once.
 
         Returns:
             The run's input and all new items, the last results included; a list of its own.

@@ -39,7 +39,7 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
 
     Raises:
         TypeError: ``config`` is no configuration, or one of the functions is none or is async.
-        ValueError: ``defer_loading``, which every capability has, is set.
+        ValueError: ``defer_loading``, which capabilities of newer releases have, is set.
 
     Fulfils D11, D12, M1, M5, M6, S1, S2, S3, S5, S6, X2 and X5.
     """
