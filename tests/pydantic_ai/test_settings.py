@@ -51,11 +51,11 @@ async def test_the_class_in_place_of_a_guard_is_refused_in_clear_words(form: Any
 @pytest.mark.rules("C2")
 async def test_a_processor_in_place_of_a_capability_is_refused_in_clear_words() -> None:
     """Where the framework takes it for a function that makes capabilities."""
+    if not TAKES_FUNCTIONS:
+        pytest.skip("this release asks it for attributes of a capability, and says so in words of its own")
     wiring: Any = {"capabilities": [RepeatGuardProcessor()]}
-    with pytest.raises((TypeError, AttributeError)) as refused:
+    with pytest.raises(TypeError, match="goes into capabilities= as ProcessHistory"):
         await Agent(ScriptedModel().model, **wiring).run("go")
-    if TAKES_FUNCTIONS:
-        assert "goes into capabilities= as ProcessHistory(RepeatGuardProcessor())" in str(refused.value)
 
 
 @pytest.mark.rules("C2")
