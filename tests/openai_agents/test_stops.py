@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import logging
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, AgentHooks, RunHooks, SQLiteSession, handoff
-from agents.exceptions import AgentsException
+from agents import Agent, AgentHooks, RunHooks, Runner, SQLiteSession, handoff
+from agents.exceptions import AgentsException, MaxTurnsExceeded
 from repeatguard_core import RepeatChain
 from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks, RepeatLoopError, ToolSettings
@@ -22,6 +23,7 @@ from tests.openai_agents.tools import delete, get_status
 
 AT_THREE = RepeatGuardConfig(thresholds=(2,), stop_after=3)
 JOB = '{"job": "secret"}'
+PAGE = Path(__file__).parents[2] / "docs/openai-agents.md"
 
 modes = pytest.mark.parametrize("mode", [{}, {"conversation_id": "c"}], ids=["in sight", "kept by the server"])
 
@@ -35,6 +37,19 @@ def agent_with(model: ScriptedModel, **settings: Any) -> Agent[Any]:
     """Make an agent."""
     settings.setdefault("tools", [get_status, delete])
     return Agent(name="agent", model=model, **settings)
+
+
+@pytest.mark.rules("X5", "X1")
+@pytest.mark.parametrize(("calls", "turns"), [(1, 9), (3, 25)], ids=["one call", "a cycle of three"])
+async def test_it_takes_one_turn_more_than_the_calls(calls: int, turns: int) -> None:
+    """The end comes in place of a request, which the SDK's own limit has to allow; the page has these numbers."""
+    hooks = RepeatGuardHooks(RepeatGuardConfig(thresholds=(3, 5), stop_after=8))
+    for limit, error in ((turns - 1, MaxTurnsExceeded), (turns, RepeatLoopError)):
+        model = ScriptedModel([[call("get_status", f'{{"job": "{number % calls}"}}')] for number in range(30)])
+        with pytest.raises(error):
+            await Runner.run(agent_with(model), "go", hooks=hooks, max_turns=limit)
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert f"that is {turns} for one call" in page or f"and {turns} for a cycle of three" in page
 
 
 async def run_to_its_end(agent: Agent[Any], start: Any, hooks: RunHooks[Any] | None, **options: Any) -> RepeatLoopError:

@@ -212,6 +212,6 @@ def _misspelled(document: Mapping[str, object]) -> str:
     for outer, holder in document.items():
         if isinstance(holder, Mapping) and difflib.get_close_matches(outer.lower(), ["tool"], cutoff=0.75):
             tables += [(str(name), f"{outer}.{name}", table) for name, table in holder.items()]
-    names = {name.lower(): f"[{place}]" for name, place, table in reversed(tables) if isinstance(table, Mapping)}
+    names = {name.lower(): f"[{place}]" for name, place, table in tables if isinstance(table, Mapping)}
     near = difflib.get_close_matches("repeatguard", names, n=1, cutoff=0.75)
     return f"; is {names[near[0]]} a misspelling of it?" if near else ""

@@ -93,7 +93,7 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
             max_cycle_length: How many different calls a loop may go through.
             on_changed_result: What it means if an identical call has another result than before.
             ignore_arguments: Names of arguments to leave out of the comparison, by patterns of tools.
-            remind_every: After how many further calls to remind again, after the last threshold.
+            remind_every: After how many further calls to remind again, beyond the last threshold.
             stop_after: At how many calls to end the run.
             first_reminder: A text in place of the short one.
             later_reminder: A text in place of the detailed one.
