@@ -70,7 +70,7 @@ async def test_an_agent_that_is_run_by_itself(telemetry: Telemetry, wiring: str)
             await agent.run()
         with pytest.raises(RepeatLoopError) as end:
             await agent.run()
-    assert [each.agent_name for each in (*seen, end.value.reminder)] == ["worker", "worker"]
+    assert [each.agent_name for each in (*seen, end.value.stop)] == ["worker", "worker"]
     span = "invoke_agent worker" if TRACES_AGENTS else "mine"
     assert [(event.span, event.name) for event in telemetry.events] == [
         (span, "repeatguard.reminder"),
@@ -111,4 +111,4 @@ async def test_an_end_that_waits_behind_other_words_names_the_agent(caplog: pyte
     with pytest.raises(RepeatLoopError) as end:
         await context.get_messages()
     assert agents_in(caplog) == [(logging.WARNING, "worker")]
-    assert end.value.reminder.agent_name == "worker"
+    assert end.value.stop.agent_name == "worker"

@@ -148,13 +148,7 @@ def test_the_texts() -> None:
 def test_what_a_reminder_says_of_itself() -> None:
     """The names in order, and the last one by itself."""
     reminder = reminder_of("ABCABCABC")
-    assert (reminder.tool_name, reminder.count, reminder.threshold, reminder.is_first, reminder.stops) == (
-        "search",
-        3,
-        3,
-        True,
-        False,
-    )
+    assert (reminder.tool_name, reminder.count, reminder.threshold, reminder.is_first) == ("search", 3, 3, True)
     assert reminder.tool_names == ("search", "fetch", "search")
     assert reminder.arguments == 'search {"q":1}; fetch {"url":"b"}; search {"q":"c"}'
 

@@ -14,6 +14,7 @@ from repeatguard_core import (
     RepeatChain,
     RepeatGuardConfig,
     RepeatLoopError,
+    Stop,
     ToolCall,
     ToolSettings,
     canonical_arguments,
@@ -24,11 +25,16 @@ from tests.core.json_values import any_value
 SELECT = ToolCall("run_sql", '{"q": 1}')
 
 
-def due(calls: int, **settings: object) -> list[tuple[int, Reminder]]:
+def due(calls: int, **settings: object) -> list[tuple[int, Reminder | Stop]]:
     """Observe the same call so many times, and give the reminders that are due with the call that each is due at."""
     chain = RepeatChain(RepeatGuardConfig.model_validate({"thresholds": [2, 4], **settings}))
     reminders = [(number, chain.observe([SELECT])) for number in range(1, calls + 1)]
     return [(number, reminder) for number, reminder in reminders if reminder is not None]
+
+
+def limit_of(decision: Reminder | Stop) -> tuple[type, int]:
+    """Return what was decided, and the limit that was reached."""
+    return type(decision), decision.threshold if isinstance(decision, Reminder) else decision.stop_after
 
 
 def is_identical(one: object, other: object, *ignored: str) -> bool:
@@ -178,7 +184,14 @@ def test_settings_of_one_tool() -> None:
     assert [number for number, _ in due(20, **settings)] == [2, 4]
     chain = RepeatChain(RepeatGuardConfig.model_validate({"thresholds": [2, 4], **settings}))
     of_another = [chain.observe([ToolCall("run_it")]) for _ in range(6)]
-    assert [r and (r.count, r.stops) for r in of_another] == [None, None, (3, False), None, (5, False), (6, True)]
+    assert [r and (r.count, type(r)) for r in of_another] == [
+        None,
+        None,
+        (3, Reminder),
+        None,
+        (5, Reminder),
+        (6, Stop),
+    ]
 
 
 @pytest.mark.rules("X1", "D7")
@@ -205,12 +218,12 @@ def test_a_cycle_of_tools_with_different_settings_goes_by_the_general_ones() -> 
 @pytest.mark.rules("X5")
 def test_a_run_is_to_end() -> None:
     """At that count, and again at each further one if it is made to go on."""
-    assert [(r.count, r.threshold, r.stops) for _, r in due(7, stop_after=5)] == [
-        (2, 2, False),
-        (4, 4, False),
-        (5, 5, True),
-        (6, 5, True),
-        (7, 5, True),
+    assert [(r.count, limit_of(r)) for _, r in due(7, stop_after=5)] == [
+        (2, (Reminder, 2)),
+        (4, (Reminder, 4)),
+        (5, (Stop, 5)),
+        (6, (Stop, 5)),
+        (7, (Stop, 5)),
     ]
 
 
@@ -220,7 +233,7 @@ def test_an_end_stays_due_when_the_batch_goes_on() -> None:
     chain = RepeatChain(RepeatGuardConfig(thresholds=(2,), stop_after=3))
     reminder = chain.observe([SELECT] * 3 + [ToolCall("fetch")] * 2)
     assert reminder is not None
-    assert (reminder.stops, reminder.tool_name, reminder.count) == (True, "run_sql", 3)
+    assert (type(reminder), reminder.tool_name, reminder.count) == (Stop, "run_sql", 3)
 
 
 @pytest.mark.rules("X5", "X2")
@@ -229,31 +242,32 @@ def test_a_poll_with_changing_results_goes_on_longer() -> None:
     settings = {"thresholds": [2], "stop_after": 4, "on_changed_result": "defer"}
     chain = RepeatChain(RepeatGuardConfig.model_validate(settings))
     reminders = [chain.observe([ToolCall("status", "1", text)]) for text in "abcdef"]
-    assert [r and (r.count, r.threshold, r.stops) for r in reminders] == [
+    assert [r and (r.count, limit_of(r)) for r in reminders] == [
         None,
         None,
         None,
-        (4, 2, False),
+        (4, (Reminder, 2)),
         None,
-        (6, 4, True),
+        (6, (Stop, 4)),
     ]
 
 
 @pytest.mark.rules("X5", "S6")
 def test_the_error() -> None:
     """It carries what it is about, goes through pickle and copy, and its text has no arguments."""
-    _, reminder = due(3, thresholds=[2], stop_after=3)[-1]
-    error = RepeatLoopError(reminder)
+    _, stop = due(3, thresholds=[2], stop_after=3)[-1]
+    assert isinstance(stop, Stop)
+    error = RepeatLoopError(stop)
     for each in (error, pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - its own data
-        assert (each.tool_name, each.count, each.arguments, each.reminder) == ("run_sql", 3, '{"q":1}', reminder)
+        assert (each.tool_name, each.count, each.arguments, each.stop) == ("run_sql", 3, '{"q":1}', stop)
         assert str(each) == "run_sql called 3 times in a row with the same arguments (stop_after=3)"
 
 
 @pytest.mark.rules("X5")
-def test_the_error_about_a_reminder_that_was_made_by_hand() -> None:
+def test_the_error_about_a_stop_that_was_made_by_hand() -> None:
     """Which may leave out what has a default."""
-    reminder = Reminder(tool_name="search", count=3, threshold=3, is_first=True, arguments="{}", text="")
-    assert str(RepeatLoopError(reminder)) == "search called 3 times in a row with the same arguments (stop_after=3)"
+    stop = Stop(tool_name="search", count=3, stop_after=3, arguments="{}")
+    assert str(RepeatLoopError(stop)) == "search called 3 times in a row with the same arguments (stop_after=3)"
 
 
 @pytest.mark.rules("C2")

@@ -93,7 +93,7 @@ async def test_the_error_can_be_stored() -> None:
     end = await run_to_its_end(agent_with(repeating()), "go", RepeatGuardHooks(AT_THREE))
     for other in (copy.copy(end), pickle.loads(pickle.dumps(end))):  # noqa: S301 - its own data
         assert type(other) is RepeatLoopError
-        assert (other.reminder, str(other), other.run_data) == (end.reminder, str(end), None)
+        assert (other.stop, str(other), other.run_data) == (end.stop, str(end), None)
 
 
 @pytest.mark.rules("X5")
@@ -136,7 +136,7 @@ async def test_without_anything_new_it_ends_again() -> None:
     end = await run_to_its_end(agent_with(repeating()), "go", guard)
     model = repeating(1)
     again = await run_to_its_end(agent_with(model), end.input_items(), guard)
-    assert (again.reminder, model.requests) == (end.reminder, [])
+    assert (again.stop, model.requests) == (end.stop, [])
     words: Any = {"role": "user", "content": "try another way"}
     result = await run_to_the_end(agent_with(model), [*end.input_items(), words], guard)
     assert result.final_output == "done"

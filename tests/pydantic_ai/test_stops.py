@@ -21,7 +21,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDenied
-from repeatguard_core import RepeatChain
+from repeatguard_core import RepeatChain, Stop
 from repeatguard_core import RepeatLoopError as LoopErrorOfTheCore
 from repeatguard_pydantic_ai import (
     RepeatGuard,
@@ -72,7 +72,7 @@ async def test_every_way_to_run_an_agent(form: Any, way: Any) -> None:
     assert len(model.requests) == 4
     assert model.reminders == [[], [], [5], [5]]
     assert (end.tool_name, end.count, end.arguments) == ("search", 4, '{"q":1}')
-    assert end.reminder.stops
+    assert end.stop.stop_after == 4
     assert isinstance(end, AgentRunError)
     assert isinstance(end, LoopErrorOfTheCore)
     assert str(end) == end.message
@@ -94,9 +94,9 @@ async def test_the_error_can_be_copied_and_pickled(again: Callable[[Any], Any]) 
     end = await ended(agent(ScriptedModel(*loop(9)), RepeatGuard(CONFIG)).run("go"))
     other = again(end)
     assert type(other) is RepeatLoopError
-    assert (str(other), other.message, other.reminder) == (str(end), end.message, end.reminder)
+    assert (str(other), other.message, other.stop) == (str(end), end.message, end.stop)
     assert other.messages == end.messages
-    assert RepeatLoopError(end.reminder).messages == []
+    assert RepeatLoopError(end.stop).messages == []
 
 
 @pytest.mark.rules("S6", "X5")
@@ -149,7 +149,7 @@ async def test_a_cycle_and_a_tool_with_settings_of_its_own(form: Any) -> None:
     tools = [search, Tool(search, name="poll"), Tool(search, name="fetch")]
     model = ScriptedModel(*loop(9, "poll"), *(call(name) for _ in range(9) for name in ("search", "fetch")))
     end = await ended(agent(model, form(config), tools=tools).run("go"))
-    assert (end.tool_name, end.count, end.reminder.tool_names) == ("fetch", 3, ("search", "fetch"))
+    assert (end.tool_name, end.count, end.stop.tool_names) == ("fetch", 3, ("search", "fetch"))
     assert len(model.requests) == 9 + 6
 
 
@@ -348,7 +348,7 @@ def find(*messages: ModelMessage, stop_after: int = 3, **settings: Any) -> Missi
 
 def has_end(found: Missing | None) -> bool:
     """Tell whether a run is to end."""
-    assert found is None or found.reminder.stops == (found.message is None)
+    assert found is None or isinstance(found.reminder, Stop) == (found.message is None)
     return found is not None and found.message is None
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, RepeatLoopError
+from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, RepeatLoopError, Stop, ToolCall
 from repeatguard_core.testing import Called, Entry, MakeGuard, Options, Other, Request, Returned, Said, Script
 
 from tests.core.kit.reference import Conversation, ReferenceDriver, ReferenceGuard
@@ -18,7 +18,7 @@ from tests.core.kit.reference import Conversation, ReferenceDriver, ReferenceGua
 class CountsTwice(ReferenceGuard):
     """Sees a call when it is made and again when it has its result."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         doubled = [twice for entry in conversation for twice in [entry] * (1 + isinstance(entry, Called | Returned))]
         ends = [index for index, entry in enumerate(conversation) if isinstance(entry, Returned)]
         return (
@@ -39,14 +39,14 @@ class ForgetsEarlierReminders(ReferenceGuard):
 class RemindsBetweenResults(ReferenceGuard):
     """Puts its message before the last result, not behind it."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         return ((index - 1, reminder) for index, reminder in super().missing(conversation))
 
 
 class RemindsAtTheEnd(ReferenceGuard):
     """Puts its message at the end, whatever else has come meanwhile."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         return ((len(conversation), reminder) for _, reminder in super().missing(conversation))
 
 
@@ -57,7 +57,7 @@ class LeaksBetweenRuns(ReferenceGuard):
         super().__init__(config, **options)
         self.chain = self.support.new_chain()
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         fresh, self.support.new_chain = self.support.new_chain, lambda: _Deaf(self.chain)  # type: ignore[method-assign]
         latest = max((i for i, entry in enumerate(conversation) if isinstance(entry, Said)), default=0)
         yield from ((latest + index, reminder) for index, reminder in super().missing(conversation[latest:]))
@@ -91,7 +91,7 @@ class CountsInTheProcess(LeaksBetweenRuns):
 class NeverResets(ReferenceGuard):
     """Takes the user's words for nothing."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         fresh, chain = self.support.new_chain, self.support.new_chain()
         self.support.new_chain = lambda: _Deaf(chain)  # type: ignore[method-assign]
         yield from super().missing(conversation)
@@ -101,7 +101,7 @@ class NeverResets(ReferenceGuard):
 class ResetsOnItsOwnReminder(ReferenceGuard):
     """Takes its own message for the user's."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         latest = max((i for i, entry in enumerate(conversation) if self.is_ours(entry)), default=-1) + 1
         return ((latest + index, reminder) for index, reminder in super().missing(conversation[latest:]))
 
@@ -111,7 +111,7 @@ class Overlooking(ReferenceGuard):
 
     overlooked: str
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         kept = [(i, entry) for i, entry in enumerate(conversation) if getattr(entry, "tool", "") != self.overlooked]
         places = [i for i, _ in kept] + [len(conversation)]
         return ((places[index], reminder) for index, reminder in super().missing([entry for _, entry in kept]))
@@ -167,7 +167,7 @@ class SpeaksAsTheSystem(ReferenceGuard):
 class HasWordsOfItsOwn(ReferenceGuard):
     """Adds to the text."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         for index, reminder in super().missing(conversation):
             yield index, replace(reminder, text=f"{reminder.text} Please!")
 
@@ -234,7 +234,7 @@ class CallsButDoesNotLog(ReferenceGuard):
 class DoesNotKnowItself(ReferenceGuard):
     """Reminds wherever a reminder is due, also where it stands already."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         for index, reminder in super().missing([entry for entry in conversation if not self.is_ours(entry)]):
             del index
             if isinstance(conversation[-1], Returned) or self.is_ours(conversation[-1]):
@@ -270,7 +270,7 @@ class CountsNestedAgentsToo(LeaksBetweenRuns):
 class LeavesNestedAgentsAlone(ReferenceGuard):
     """Knows the main agent by its first message."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         return super().missing(conversation if conversation[0] == Said("go") else ())
 
 
@@ -293,7 +293,7 @@ class CountsOneCallAlone(ReferenceGuard):
 class LooksAtNoResults(ReferenceGuard):
     """Hands over calls without what came of them."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         return super().missing(
             [replace(entry, content="") if isinstance(entry, Returned) else entry for entry in conversation]
         )
@@ -302,7 +302,7 @@ class LooksAtNoResults(ReferenceGuard):
 class MixesResultsUp(ReferenceGuard):
     """Takes the results of a batch for those of the calls in another order."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         mixed: list[Entry] = []
         for is_result, group in groupby(conversation, lambda entry: isinstance(entry, Returned)):
             entries = list(group)
@@ -310,11 +310,20 @@ class MixesResultsUp(ReferenceGuard):
         return super().missing(mixed)
 
 
+def told_instead(stop: Stop) -> Reminder:
+    """Make a reminder of the end of a run."""
+    chain = RepeatChain(RepeatGuardConfig(thresholds=(2, stop.stop_after)))
+    reminder = chain.observe([ToolCall(stop.tool_name, stop.arguments)] * stop.stop_after)
+    assert isinstance(reminder, Reminder)
+    return reminder
+
+
 class LetsRunsGoOn(ReferenceGuard):
     """Reminds in place of ending a run."""
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
-        return ((index, replace(reminder, stops=False)) for index, reminder in super().missing(conversation))
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
+        for index, due in super().missing(conversation):
+            yield index, due if isinstance(due, Reminder) else told_instead(due)
 
 
 class EndsRunsWithoutWaitingForResults(ReferenceGuard):
@@ -334,8 +343,9 @@ class EndsARunAgain(ReferenceGuard):
 
     def before_request(self, conversation: Conversation) -> None:
         super().before_request(conversation)
-        for _, reminder in self.missing(conversation):
-            raise RepeatLoopError(reminder)
+        for _, due in self.missing(conversation):
+            if isinstance(due, Stop):
+                raise RepeatLoopError(due)
 
 
 class HasItsOwnIdeaOfAnEnd(ReferenceGuard):
@@ -345,7 +355,7 @@ class HasItsOwnIdeaOfAnEnd(ReferenceGuard):
         try:
             super().before_request(conversation)
         except RepeatLoopError as end:
-            raise RepeatLoopError(replace(end.reminder, count=0)) from None
+            raise RepeatLoopError(replace(end.stop, count=0)) from None
 
 
 class SwallowingDriver(ReferenceDriver):

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, RepeatLoopError, ToolCall, is_reminder
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, RepeatLoopError, Stop, ToolCall, is_reminder
 from repeatguard_core.testing import (
     MEANINGS,
     RETURNING_TOOLS,
@@ -42,12 +42,12 @@ class ReferenceGuard:
 
     def before_request(self, conversation: Conversation) -> None:
         """Insert what is missing."""
-        end: Reminder | None = None
+        end: Stop | None = None
         with self.support.failing_open("a reminder"):
             missing = list(self.missing(conversation))
-            end = next((reminder for index, reminder in missing if reminder.stops and index == len(conversation)), None)
+            end = next((reminder for index, reminder in missing if isinstance(reminder, Stop) and index == len(conversation)), None)
             for index, reminder in reversed(missing):
-                if not reminder.stops:
+                if isinstance(reminder, Reminder):
                     conversation.insert(index, Said(reminder.text))
                     self.support.announce(reminder)
             if end is not None:
@@ -55,7 +55,7 @@ class ReferenceGuard:
         if end is not None:
             raise RepeatLoopError(end)
 
-    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder]]:
+    def missing(self, conversation: Sequence[Entry]) -> Iterator[tuple[int, Reminder | Stop]]:
         """Find the places where a reminder belongs and is not there yet."""
         chain = self.support.new_chain()
         batch: list[Called] = []

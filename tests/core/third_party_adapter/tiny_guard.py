@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, RepeatLoopError, ToolCall, is_reminder
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, RepeatLoopError, Stop, ToolCall, is_reminder
 
 _END: dict[str, Any] = {"role": "end"}
 
@@ -24,10 +24,10 @@ class TinyGuard:
 
     def __call__(self, messages: list[dict[str, Any]]) -> None:
         """Insert what is missing, or end the run; the framework keeps it, so each reminder is inserted once."""
-        end: Reminder | None = None
+        end: Stop | None = None
         with self._support.failing_open("a reminder"):
             for index, reminder in reversed(list(self._missing(messages))):
-                if not reminder.stops:
+                if isinstance(reminder, Reminder):
                     messages.insert(index, {"role": "user", "content": reminder.text})
                 elif index == len(messages):
                     end = reminder
@@ -37,7 +37,7 @@ class TinyGuard:
         if end is not None:
             raise RepeatLoopError(end)
 
-    def _missing(self, messages: Sequence[dict[str, Any]]) -> Iterator[tuple[int, Reminder]]:
+    def _missing(self, messages: Sequence[dict[str, Any]]) -> Iterator[tuple[int, Reminder | Stop]]:
         """Read the conversation from its start, and find the places where a reminder belongs and is not."""
         chain = self._support.new_chain()
         calls: list[dict[str, Any]] = []

@@ -15,7 +15,7 @@ from autogen_core.models import (
     ModelInfo,
     RequestUsage,
 )
-from repeatguard_core import Reminder
+from repeatguard_core import Reminder, Stop
 
 from repeatguard_autogen._errors import RepeatLoopError
 from repeatguard_autogen._guard import Guard, GuardedConfig, as_message
@@ -125,13 +125,14 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
         if is_taken_care_of(messages, self._guard):
             return messages
         complete = list(messages)
-        stop: Reminder | None = None
+        stop: Stop | None = None
         with self._guard.support.failing_open("a reminder"):
             missing = list(self._missing(messages))
             unseen = _end_of_model(messages)
-            stop = next((reminder for _, reminder in missing if reminder.stops), None)
+            stop = next((reminder for _, reminder in missing if isinstance(reminder, Stop)), None)
             for index, reminder in reversed(missing):
-                complete.insert(index, as_message(reminder))
+                if isinstance(reminder, Reminder):
+                    complete.insert(index, as_message(reminder))
             for index, reminder in missing:
                 if index >= unseen:
                     self._guard.support.announce(reminder)
@@ -139,7 +140,7 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
             raise RepeatLoopError(stop, messages)
         return complete
 
-    def _missing(self, messages: Sequence[LLMMessage]) -> Iterator[tuple[int, Reminder]]:
+    def _missing(self, messages: Sequence[LLMMessage]) -> Iterator[tuple[int, Reminder | Stop]]:
         """Read the conversation from its start, and find the places where a reminder belongs and is not.
 
         The last one may be the end of the run in place of a reminder.

@@ -11,7 +11,7 @@ from autogen_core import Component
 from autogen_core.model_context import ChatCompletionContext, ChatCompletionContextState
 from autogen_core.models import AssistantMessage, LLMMessage
 from pydantic import ValidationError
-from repeatguard_core import Reminder
+from repeatguard_core import Reminder, Stop
 
 from repeatguard_autogen._conversation import Conversation
 from repeatguard_autogen._errors import RepeatLoopError
@@ -54,7 +54,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         self._conditions: frozenset[RepeatTermination] = frozenset()
         self._conversation: Conversation | None = None
         self._expects_material = False
-        self._announced_stop: Reminder | None = None
+        self._announced_stop: Stop | None = None
 
     def __getattr__(self, name: str) -> Any:
         # Only called for what this class does not have: a context of the user's may have more methods.
@@ -106,7 +106,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         """Whether a condition of the agent's team asks this context when the team is to end."""
         return bool(self._conditions)
 
-    def take_stop(self, speakers: AbstractSet[str]) -> Reminder | None:
+    def take_stop(self, speakers: AbstractSet[str]) -> Stop | None:
         """Say whether the team is to end, because the agent has made the same calls too often.
 
         Args:
@@ -124,7 +124,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
             self._announce(stop)
         return stop
 
-    def put_back(self, stop: Reminder) -> None:
+    def put_back(self, stop: Stop) -> None:
         """Have a stop due again that `get_messages` has raised, for the team's condition to find.
 
         Args:
@@ -163,7 +163,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
                 once; who asks again is given the messages.
             Exception: What the wrapped context raises.
         """
-        stop: Reminder | None = None
+        stop: Stop | None = None
         with self._guard.support.failing_open("a reminder"):
             stop = await self._read(None)
         if stop is not None:
@@ -195,7 +195,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
     def _peers(self) -> frozenset[str]:
         return self._agents - self._humans - self._guard.human_sources
 
-    async def _read(self, message: LLMMessage | None) -> Reminder | None:
+    async def _read(self, message: LLMMessage | None) -> Stop | None:
         """Read the next message, or that a request follows, and add the reminder that belongs before it.
 
         Returns:
@@ -205,16 +205,16 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         self._conversation = None  # in case of a fault it is made anew, next time
         self._expects_material = False
         due = conversation.take_due() if message is None else _before(message, conversation)
-        if due is not None and not due.stops:
+        if isinstance(due, Reminder):
             await self._inner.add_message(as_message(due))
         if due is not None:
             self._announce(due)
         self._conversation = conversation
-        return due if due is not None and due.stops else None
+        return due if isinstance(due, Stop) else None
 
-    def _announce(self, due: Reminder) -> None:
+    def _announce(self, due: Reminder | Stop) -> None:
         if due is not self._announced_stop:
-            self._announced_stop = due if due.stops else None
+            self._announced_stop = due if isinstance(due, Stop) else None
             self._guard.support.announce(due)
 
     async def _derived(self) -> Conversation:

@@ -20,7 +20,7 @@ from autogen_core.models import (
     SystemMessage,
     UserMessage,
 )
-from repeatguard_core import Reminder, RepeatChain, ToolCall, canonical_arguments, is_reminder
+from repeatguard_core import Reminder, RepeatChain, Stop, ToolCall, canonical_arguments, is_reminder
 
 __all__ = ["Conversation"]
 
@@ -82,13 +82,13 @@ class Conversation:
         self._new_chain = new_chain
         self._chains: dict[str, RepeatChain] = {}
         self._batch: Batch | None = None
-        self._due: Reminder | None = None
+        self._due: Reminder | Stop | None = None
         self.caller: str | None = None
         # What memories have added since the last response, and before it.
         self._instructions: set[str] = set()
         self._earlier_instructions: set[str] = set()
 
-    def take_due(self) -> Reminder | None:
+    def take_due(self) -> Reminder | Stop | None:
         """Hand over the reminder that belongs at the end, or the end of the run in its place, as a request follows.
 
         Returns:
@@ -97,15 +97,18 @@ class Conversation:
         due, self._due = self._due, None
         return due
 
-    def take_stop(self) -> Reminder | None:
+    def take_stop(self) -> Stop | None:
         """Hand over the end of the run, though no request follows.
 
         Returns:
             What is due, the first time; None if the run is to go on.
         """
-        return self.take_due() if _stops(self._due) else None
+        stop = self._due if isinstance(self._due, Stop) else None
+        if stop is not None:
+            self._due = None
+        return stop
 
-    def put_back(self, stop: Reminder) -> None:
+    def put_back(self, stop: Stop) -> None:
         """Have the end of the run due again, because the run goes on all the same.
 
         Args:
@@ -130,7 +133,7 @@ class Conversation:
             return None
         self._close()
         due = self.take_due()
-        stop, reminder = (due, None) if _stops(due) else (None, due)
+        stop, reminder = (due, None) if isinstance(due, Stop) else (None, due)
         caller, self.caller = self.caller, None
         if isinstance(message, AssistantMessage):
             if self._instructions:
@@ -198,6 +201,3 @@ def _content_of(result: FunctionExecutionResult) -> object:
     """Give what the model is told that came of a call; of two with the same words one may be an error."""
     return ("error", result.content) if result.is_error else result.content
 
-
-def _stops(due: Reminder | None) -> bool:
-    return due is not None and due.stops

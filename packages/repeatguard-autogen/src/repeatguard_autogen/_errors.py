@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autogen_core.models import LLMMessage
-from repeatguard_core import Reminder
+from repeatguard_core import Stop
 from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
 
 __all__ = ["RepeatLoopError"]
@@ -17,7 +17,7 @@ class RepeatLoopError(CoreRepeatLoopError):
     All calls were made, and their results are in the agent's context, or in ``messages``.
 
     Args:
-        reminder: What it is about.
+        stop: What it is about.
         messages: The request that was not made, from a loop that keeps its messages to itself.
 
     Attributes:
@@ -26,10 +26,10 @@ class RepeatLoopError(CoreRepeatLoopError):
     Fulfils X5.
     """
 
-    def __init__(self, reminder: Reminder, messages: Sequence[LLMMessage] = ()) -> None:
-        super().__init__(reminder)
+    def __init__(self, stop: Stop, messages: Sequence[LLMMessage] = ()) -> None:
+        super().__init__(stop)
         self.messages = tuple(messages)
 
-    def __reduce__(self) -> tuple[type[RepeatLoopError], tuple[Reminder, tuple[LLMMessage, ...]]]:
+    def __reduce__(self) -> tuple[type[RepeatLoopError], tuple[Stop, tuple[LLMMessage, ...]]]:
         """Pickle and copy it with the messages."""
-        return type(self), (self.reminder, self.messages)
+        return type(self), (self.stop, self.messages)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from autogen_agentchat.base import ChatAgent, Response
 from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, ModelClientStreamingChunkEvent, StopMessage
 from autogen_core import CancellationToken, MessageHandlerContext
-from repeatguard_core import Reminder
+from repeatguard_core import Stop
 
 from repeatguard_autogen._context import GuardedContext
 from repeatguard_autogen._errors import RepeatLoopError
@@ -42,7 +42,7 @@ class _EndingTurns:
         self.context = context
         self._name = agent.name
         self._turn = agent.on_messages_stream
-        self._told: Reminder | None = None
+        self._told: Stop | None = None
 
     async def __call__(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
@@ -56,10 +56,10 @@ class _EndingTurns:
                     yield said
         except RepeatLoopError as error:
             # If nobody has taken the last one, then no condition listens, whatever was known of the team.
-            if error.reminder is self._told or not self.context.has_condition or not _is_in_a_team():
+            if error.stop is self._told or not self.context.has_condition or not _is_in_a_team():
                 raise
-            self._told = error.reminder
-            self.context.put_back(error.reminder)
+            self._told = error.stop
+            self.context.put_back(error.stop)
             yield Response(chat_message=StopMessage(content=str(error), source=self._name), inner_messages=inner)
 
 

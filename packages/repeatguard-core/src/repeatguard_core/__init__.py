@@ -5,7 +5,7 @@ from repeatguard_core._calls import ToolCall
 from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._errors import RepeatLoopError
-from repeatguard_core._reminder import Reminder, is_reminder
+from repeatguard_core._reminder import Reminder, Stop, is_reminder
 from repeatguard_core._settings import ToolSettings
 from repeatguard_core._support import AdapterSupport
 
@@ -15,6 +15,7 @@ __all__ = [
     "RepeatChain",
     "RepeatGuardConfig",
     "RepeatLoopError",
+    "Stop",
     "ToolCall",
     "ToolSettings",
     "canonical_arguments",

@@ -11,7 +11,7 @@ from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._cycles import TABLE, Depth, Event, Repetition, State, completed, event_of
 from repeatguard_core._given import given_config
 from repeatguard_core._ladder import Ladder
-from repeatguard_core._reminder import Due, Reminder, compose
+from repeatguard_core._reminder import Decision, Due, Stop, compose
 from repeatguard_core._rules import RuleBook
 
 __all__ = ["RepeatChain"]
@@ -54,7 +54,7 @@ class RepeatChain:
         chain._state = self._state
         return chain
 
-    def observe(self, calls: Iterable[ToolCall]) -> Reminder | None:
+    def observe(self, calls: Iterable[ToolCall]) -> Decision | None:
         """Take in the calls of one response of the model.
 
         Args:
@@ -63,18 +63,18 @@ class RepeatChain:
                 the calls come with theirs.
 
         Returns:
-            The reminder that is due after this batch (the last one, if several are), or None. If
-            its ``stops`` is true, the run is to end in its place.
+            The reminder that is due after this batch (the last one, if several are), or None. It
+            is a `Stop` if the run is to end instead.
 
         Raises:
             Exception: Whatever ``untracked`` raises; the chain is then as it was before.
         """
         batch = [self._compared(call) if self.tracks(call.name) else None for call in calls]
-        due: Reminder | None = None
+        due: Decision | None = None
         for call in batch:
             repetition = self._apply("untracked") if call is None else self._take_in(call)
             reminder = None if repetition is None else self._reminder(repetition)
-            if reminder is not None and (reminder.stops or due is None or not due.stops):
+            if reminder is not None and (isinstance(reminder, Stop) or not isinstance(due, Stop)):
                 due = reminder
         return due
 
@@ -180,20 +180,20 @@ class RepeatChain:
         self._state = TABLE[event](before, call)
         return completed(before, self._state)
 
-    def _reminder(self, repetition: Repetition) -> Reminder | None:
+    def _reminder(self, repetition: Repetition) -> Decision | None:
         """Give what is due at a repetition: by a tool's own settings, if all calls of the cycle go by them."""
         ladder = _ladder_for(repetition.calls) or self._book.general.ladder
-        stops = ladder.stops_at(repetition.level)
-        threshold = ladder.stop_after if stops else ladder.threshold_at(repetition.level)
-        if threshold is None:
+        stop_after = ladder.stop_after if ladder.stops_at(repetition.level) else None
+        threshold = ladder.threshold_at(repetition.level)
+        if stop_after is None and threshold is None:
             return None
         return compose(
             Due(
                 calls=[call.quoted for call in repetition.calls],
                 count=repetition.times,
-                threshold=threshold,
+                threshold=threshold or 0,
                 is_first=repetition.level == ladder.thresholds[0],
-                stops=stops,
+                stop_after=stop_after,
             ),
             self._book.wording,
             preview_chars=self._config.arguments_preview_chars,

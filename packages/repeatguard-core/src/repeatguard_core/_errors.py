@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from repeatguard_core._lines import tool_on_one_line
-from repeatguard_core._reminder import Reminder
+from repeatguard_core._reminder import Decision, Stop
 
 __all__ = ["RepeatLoopError", "describe"]
 
@@ -16,10 +16,10 @@ class RepeatLoopError(Exception):
     All calls were made, and their results are in the conversation.
 
     Args:
-        reminder: What it is about.
+        stop: What it is about.
 
     Attributes:
-        reminder: What it is about.
+        stop: What it is about.
         tool_name: The tool's name; of a cycle, that of its last call.
         count: How often the call, or the cycle, came in a row.
         arguments: The preview of the arguments, as in a reminder. The error's text does not have it.
@@ -27,26 +27,26 @@ class RepeatLoopError(Exception):
     Fulfils X5.
     """
 
-    def __init__(self, reminder: Reminder) -> None:
-        self.reminder = reminder
-        self.tool_name = reminder.tool_name
-        self.count = reminder.count
-        self.arguments = reminder.arguments
-        super().__init__(f"{describe(reminder)} (stop_after={reminder.threshold})")
+    def __init__(self, stop: Stop) -> None:
+        self.stop = stop
+        self.tool_name = stop.tool_name
+        self.count = stop.count
+        self.arguments = stop.arguments
+        super().__init__(f"{describe(stop)} (stop_after={stop.stop_after})")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy it by what it is about."""
-        return type(self), (self.reminder,)
+        return type(self), (self.stop,)
 
 
-def describe(reminder: Reminder) -> str:
-    """Say in a log or an error what a reminder is about, without arguments.
+def describe(decision: Decision) -> str:
+    """Say in a log or an error what a decision is about, without arguments.
 
     Args:
-        reminder: The reminder.
+        decision: The reminder, or the end of the run.
     """
-    names = reminder.tool_names or (reminder.tool_name,)
+    names = decision.tool_names or (decision.tool_name,)
     what = ", ".join(map(tool_on_one_line, names))
     if len(names) > 1:
         what = f"a cycle of {what}"
-    return f"{what} called {reminder.count} times in a row with the same arguments"
+    return f"{what} called {decision.count} times in a row with the same arguments"

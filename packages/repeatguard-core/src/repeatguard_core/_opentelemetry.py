@@ -10,7 +10,7 @@ from opentelemetry import metrics, trace
 from opentelemetry.util.types import AttributeValue
 
 from repeatguard_core._lines import on_one_line, tool_on_one_line
-from repeatguard_core._reminder import Reminder
+from repeatguard_core._reminder import Decision, Reminder
 
 __all__ = ["record"]
 
@@ -19,35 +19,36 @@ _CAPTURE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _IN_SPANS: Final = {"true", "span_only", "span_and_event"}
 
 
-def record(reminder: Reminder) -> None:
+def record(decision: Decision) -> None:
     """Count a reminder, or the end of a run, and add it as an event to the current span.
 
     Args:
-        reminder: What is announced.
+        decision: What is announced.
 
     Raises:
         Exception: Whatever the program's own parts of OpenTelemetry raise.
     """
+    is_reminder = isinstance(decision, Reminder)
     # Names are the model's to choose, and an exporter may drop a whole batch for one that cannot be encoded.
     counted: dict[str, AttributeValue] = {
-        "gen_ai.tool.name": tool_on_one_line(reminder.tool_name),
-        "repeatguard.threshold": reminder.threshold,
+        "gen_ai.tool.name": tool_on_one_line(decision.tool_name),
+        "repeatguard.threshold": decision.threshold if is_reminder else decision.stop_after,
     }
     reminders, stops = _counters()
     # Metrics are kept as long as the program lives, and some programs name agents by what they work on.
-    (stops if reminder.stops else reminders).add(1, counted)
+    (reminders if is_reminder else stops).add(1, counted)
     span = trace.get_current_span()
     if span.is_recording():
         attributes: dict[str, AttributeValue] = {
             **counted,
-            "repeatguard.count": reminder.count,
-            "repeatguard.cycle_length": len(reminder.tool_names),
+            "repeatguard.count": decision.count,
+            "repeatguard.cycle_length": len(decision.tool_names),
         }
-        if reminder.agent_name is not None:
-            attributes["gen_ai.agent.name"] = on_one_line(reminder.agent_name)
+        if decision.agent_name is not None:
+            attributes["gen_ai.agent.name"] = on_one_line(decision.agent_name)
         if os.environ.get(_CAPTURE_CONTENT, "").strip().lower() in _IN_SPANS:
-            attributes["repeatguard.arguments"] = reminder.arguments
-        span.add_event("repeatguard.stop" if reminder.stops else "repeatguard.reminder", attributes)
+            attributes["repeatguard.arguments"] = decision.arguments
+        span.add_event("repeatguard.reminder" if is_reminder else "repeatguard.stop", attributes)
 
 
 @functools.cache

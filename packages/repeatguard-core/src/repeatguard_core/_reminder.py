@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from repeatguard_core._lines import cut, on_one_line, tool_on_one_line
 from repeatguard_core._templates import Wording
 
-__all__ = ["UNKNOWN_CALL", "Due", "QuotedCall", "Reminder", "compose", "is_reminder"]
+__all__ = ["UNKNOWN_CALL", "Decision", "Due", "QuotedCall", "Reminder", "Stop", "compose", "is_reminder"]
 
 _HEADER: Final = "[repeatguard] Automated notice, not a message from the user."
 
@@ -54,11 +54,10 @@ class Reminder:
             Of a cycle, a line for each call, with the tool's name and the arguments.
         text: What the model reads.
         tool_names: The tools' names in order: one, or those of a cycle.
-        stops: Whether the run is to end in place of the reminder, as ``stop_after`` says.
         agent_name: The name of the agent whose calls they are, as the framework has it; None if it
             has none, or the adapter does not know it. A chain knows no names.
 
-    Fulfils M2, M3, M4, M7, M8, X1, X4, X5 and X6.
+    Fulfils M2, M3, M4, M7, M8, X1, X4 and X6.
     """
 
     tool_name: str
@@ -68,8 +67,33 @@ class Reminder:
     arguments: str
     text: str
     tool_names: tuple[str, ...] = ()
-    stops: bool = False
     agent_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The end of a run, which is due instead of a reminder once calls have come ``stop_after`` times in a row.
+
+    Attributes:
+        tool_name: The tool's name as the model wrote it; of a cycle, that of its last call.
+        count: How many identical calls there were in a row, or how often a cycle came in a row.
+        stop_after: The limit that was reached.
+        arguments: The preview of the arguments, as in a reminder.
+        tool_names: The tools' names in order: one, or those of a cycle.
+        agent_name: The name of the agent whose calls they are, as the framework has it; None if it
+            has none, or the adapter does not know it.
+    """
+
+    tool_name: str
+    count: int
+    stop_after: int
+    arguments: str
+    tool_names: tuple[str, ...] = ()
+    agent_name: str | None = None
+
+
+#: What can fall due after a batch of calls.
+Decision: TypeAlias = Reminder | Stop
 
 
 class QuotedCall(NamedTuple):
@@ -114,18 +138,18 @@ class Due:
         count: How often they came in a row.
         threshold: The threshold that was reached.
         is_first: Whether it is the lowest threshold.
-        stops: Whether the run is to end in place of the reminder.
+        stop_after: The limit that was reached if the run is to end, and None if the model is to be told.
     """
 
     calls: Sequence[QuotedCall]
     count: int
     threshold: int
     is_first: bool
-    stops: bool
+    stop_after: int | None = None
 
 
-def compose(due: Due, wording: Wording, *, preview_chars: int) -> Reminder:
-    """Word the reminder that is due.
+def compose(due: Due, wording: Wording, *, preview_chars: int) -> Decision:
+    """Word the reminder that is due, or describe the end of the run.
 
     Args:
         due: What it is about.
@@ -133,7 +157,7 @@ def compose(due: Due, wording: Wording, *, preview_chars: int) -> Reminder:
         preview_chars: How many characters of all arguments to quote, at least 1.
 
     Returns:
-        The reminder, text included.
+        The reminder, text included; or the end of the run.
     """
     calls, is_first = due.calls, due.is_first
     names = [tool_on_one_line(call.name) for call in calls]
@@ -145,6 +169,9 @@ def compose(due: Due, wording: Wording, *, preview_chars: int) -> Reminder:
         "count": due.count,
         "arguments": "; ".join(called) if is_cycle else previews[0],
     }
+    arguments, tool_names = str(fields["arguments"]), tuple(call.name for call in calls)
+    if due.stop_after is not None:
+        return Stop(calls[-1].name, due.count, due.stop_after, arguments, tool_names)
     usual = (_FIRST_OF_CYCLE, _LATER_OF_CYCLE) if is_cycle else (_FIRST, _LATER)
     template = wording.first if is_first else wording.later
     if template is None:
@@ -155,10 +182,9 @@ def compose(due: Due, wording: Wording, *, preview_chars: int) -> Reminder:
         count=due.count,
         threshold=due.threshold,
         is_first=is_first,
-        arguments=str(fields["arguments"]),
+        arguments=arguments,
         text=f"{_HEADER}\n{template.format(**fields)}",
-        tool_names=tuple(call.name for call in calls),
-        stops=due.stops,
+        tool_names=tool_names,
     )
 
 

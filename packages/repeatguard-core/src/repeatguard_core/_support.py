@@ -14,14 +14,14 @@ from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._errors import describe
 from repeatguard_core._given import given_config, refuse_what_is_no_plain_function
-from repeatguard_core._reminder import Reminder
+from repeatguard_core._reminder import Decision, Reminder
 
 __all__ = ["AdapterSupport"]
 
 _LOGGER: Final = logging.getLogger("repeatguard")
 
 
-def _find_recorder() -> Callable[[Reminder], None] | None:
+def _find_recorder() -> Callable[[Decision], None] | None:
     """Find what shows reminders in OpenTelemetry, which is an extra; None if that is not installed."""
     try:
         from repeatguard_core._opentelemetry import record  # noqa: PLC0415
@@ -75,34 +75,35 @@ class AdapterSupport:
         """
         return copy.copy(self._first_chain)  # to read the settings takes longer than to copy what came of it
 
-    def announce(self, reminder: Reminder) -> None:
-        """Log a reminder, show it in OpenTelemetry and hand it to ``on_reminder``, once for each reminder (S6).
-
-        If the run is to end in its place, then that is logged and shown, and not handed on.
+    def announce(self, decision: Decision) -> None:
+        """Log a reminder or a stop, and show it in OpenTelemetry; hand a reminder to ``on_reminder`` (S6).
 
         Args:
-            reminder: One that the model is about to be sent for the first time, with the name of
-                the agent if the framework has one (``dataclasses.replace(reminder, agent_name=name)``).
+            decision: A reminder that the model is about to be sent for the first time, or the end of
+                the run, with the name of the agent if the framework has one
+                (``dataclasses.replace(decision, agent_name=name)``).
         """
+        is_reminder = isinstance(decision, Reminder)
+        threshold = decision.threshold if is_reminder else decision.stop_after
         _LOGGER.log(
-            logging.WARNING if reminder.stops else logging.INFO,
-            "ended the run: %s (stop_after=%d)" if reminder.stops else "reminded the model: %s (threshold=%d)",
-            describe(reminder),
-            reminder.threshold,
+            logging.INFO if is_reminder else logging.WARNING,
+            "reminded the model: %s (threshold=%d)" if is_reminder else "ended the run: %s (stop_after=%d)",
+            describe(decision),
+            threshold,
             extra={
-                "tool": reminder.tool_name,
-                "count": reminder.count,
-                "threshold": reminder.threshold,
-                "cycle_length": len(reminder.tool_names),
-                "agent": reminder.agent_name,
+                "tool": decision.tool_name,
+                "count": decision.count,
+                "threshold": threshold,
+                "cycle_length": len(decision.tool_names),
+                "agent": decision.agent_name,
             },
         )
         if _RECORD is not None:
             with self.failing_open("OpenTelemetry"):
-                _RECORD(reminder)
-        if self._on_reminder is not None and not reminder.stops:
+                _RECORD(decision)
+        if self._on_reminder is not None and is_reminder:
             with self.failing_open("on_reminder"):
-                _refuse_awaitable(self._on_reminder(reminder))
+                _refuse_awaitable(self._on_reminder(decision))
 
     @contextmanager
     def failing_open(self, where: str) -> Generator[None]:

@@ -18,7 +18,7 @@ class RepeatLoopError(CoreRepeatLoopError, AgentsException):
     pickled one is without ``run_data``.
 
     Args:
-        reminder: What it is about; the error also has its tool, count and arguments.
+        stop: What it is about; the error also has its tool, count and arguments.
 
     Attributes:
         run_data: The run, as far as it came; None where there was none.

@@ -12,7 +12,7 @@ from agents.items import TResponseInputItem
 from agents.lifecycle import AgentHooksBase, RunHooksBase
 from agents.run_context import AgentHookContext, RunContextWrapper
 from agents.tracing import custom_span
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, Stop
 
 from repeatguard_openai_agents._conversation import Conversation
 from repeatguard_openai_agents._errors import RepeatLoopError
@@ -42,7 +42,7 @@ class _Guard:
         Raises:
             RepeatLoopError: The run is to end in place of the request.
         """
-        end: Reminder | None = None
+        end: Stop | None = None
         with self._support.failing_open("a reminder"):
             conversation = Conversation(input_items)
             memory = self._memory(context)
@@ -51,6 +51,7 @@ class _Guard:
             if place is None:
                 self._remind(agent, input_items, conversation, placements)
             else:
+                assert isinstance(place.reminder, Stop)
                 end = replace(place.reminder, agent_name=agent.name)
                 if memory.note_end(anchor_at(conversation, place.index)):
                     self._announce(end)
@@ -65,18 +66,20 @@ class _Guard:
         placements: Sequence[Placement],
     ) -> None:
         unseen = end_of_model(conversation)
-        missing = [placement for placement in placements if not placement.is_there and not placement.reminder.stops]
+        missing = [each for each in placements if not each.is_there and isinstance(each.reminder, Reminder)]
         if missing:
             input_items[:] = _with_reminders(input_items, missing)
         for placement in missing:
             if placement.index >= unseen:
                 self._announce(replace(placement.reminder, agent_name=agent.name))
 
-    def _announce(self, reminder: Reminder) -> None:
+    def _announce(self, reminder: Reminder | Stop) -> None:
         """Log it and so on, and show it in the run's trace, without its arguments."""
         self._support.announce(reminder)
-        data = {"tool": reminder.tool_name, "count": reminder.count, "threshold": reminder.threshold}
-        with custom_span(f"repeatguard.{'stop' if reminder.stops else 'reminder'}", data):
+        is_stop = isinstance(reminder, Stop)
+        threshold = reminder.stop_after if is_stop else reminder.threshold
+        data = {"tool": reminder.tool_name, "count": reminder.count, "threshold": threshold}
+        with custom_span(f"repeatguard.{'stop' if is_stop else 'reminder'}", data):
             pass
 
     def after_response(self, context: RunContextWrapper[Any], response: ModelResponse) -> None:
@@ -99,6 +102,7 @@ def _with_reminders(
     start = 0
     for placement in missing:
         yield from input_items[start : placement.index]
+        assert isinstance(placement.reminder, Reminder)
         yield {"role": "user", "content": placement.reminder.text}
         start = placement.index
     yield from input_items[start:]

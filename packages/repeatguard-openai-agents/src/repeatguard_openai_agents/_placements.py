@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from repeatguard_core import Reminder, RepeatChain, ToolCall
+from repeatguard_core import Reminder, RepeatChain, Stop, ToolCall
 
 from repeatguard_openai_agents._conversation import Conversation
 from repeatguard_openai_agents._items import Item, Kind
@@ -37,7 +37,7 @@ class Placement:
     """
 
     index: int
-    reminder: Reminder
+    reminder: Reminder | Stop
     is_there: bool
 
 
@@ -205,6 +205,6 @@ def end_of_run(conversation: Conversation, placements: Sequence[Placement]) -> P
     """
     for last in placements[-1:]:
         behind = range(last.index, len(conversation))
-        if last.reminder.stops and all(conversation[index].kind is Kind.REMINDER for index in behind):
+        if isinstance(last.reminder, Stop) and all(conversation[index].kind is Kind.REMINDER for index in behind):
             return last
     return None

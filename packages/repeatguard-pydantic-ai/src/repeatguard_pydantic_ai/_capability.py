@@ -12,7 +12,7 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import AgentDepsT
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, ToolSettings
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, Stop, ToolSettings
 
 from repeatguard_pydantic_ai._agents import agent_name
 from repeatguard_pydantic_ai._derivation import RunMemory, newest_response, place_behind
@@ -149,11 +149,11 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
             missing = self._memory.missing(requested, ctx.run_id, self._support.new_chain)
             if missing is None:
                 pass
-            elif missing.message is None:
-                reminder = replace(missing.reminder, agent_name=agent_name(ctx))
-                end = RepeatLoopError(reminder, history)
-                self._support.announce(reminder)
-            elif not holds_reminder(history[(newest_response(history) or 0) :]):
+            elif isinstance(missing.reminder, Stop):
+                stop = replace(missing.reminder, agent_name=agent_name(ctx))
+                end = RepeatLoopError(stop, history)
+                self._support.announce(stop)
+            elif missing.message is not None and not holds_reminder(history[(newest_response(history) or 0) :]):
                 place = missing.index
                 request_context.messages = [*requested[:place], missing.message, *requested[place:]]
                 history.insert(_place_in(history), missing.message)

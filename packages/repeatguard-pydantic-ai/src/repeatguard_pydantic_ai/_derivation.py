@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
-from repeatguard_core import Reminder, RepeatChain
+from repeatguard_core import Reminder, RepeatChain, Stop
 
 from repeatguard_pydantic_ai._messages import (
     awaits_a_result_of_the_provider,
@@ -42,7 +42,7 @@ class Missing:
 
     index: int
     message: ModelRequest | None
-    reminder: Reminder
+    reminder: Reminder | Stop
 
 
 def newest_response(messages: Sequence[ModelMessage]) -> int | None:
@@ -105,7 +105,7 @@ class RunMemory:
         if reminder is None or awaits_a_result_of_the_provider(response):  # the provider's own order would be broken
             return None
         place = place_behind(messages, newest)
-        if reminder.stops:
+        if isinstance(reminder, Stop):
             return None if new_material else Missing(place, None, reminder)
         if (
             any(i < place for i in new_material)  # words that are new already answer the batch

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import ModelMessage
-from repeatguard_core import Reminder
+from repeatguard_core import Stop
 from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
 
 __all__ = ["RepeatLoopError"]
@@ -20,7 +20,7 @@ class RepeatLoopError(CoreRepeatLoopError, AgentRunError):
     by another agent's tool, it comes out of that agent's run as well, unless the tool handles it.
 
     Args:
-        reminder: What it is about.
+        stop: What it is about.
         messages: The run's history.
 
     Attributes:
@@ -30,10 +30,10 @@ class RepeatLoopError(CoreRepeatLoopError, AgentRunError):
     Fulfils X5.
     """
 
-    def __init__(self, reminder: Reminder, messages: Sequence[ModelMessage] = ()) -> None:
-        super().__init__(reminder)
+    def __init__(self, stop: Stop, messages: Sequence[ModelMessage] = ()) -> None:
+        super().__init__(stop)
         self.messages = list(messages)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy it with its messages."""
-        return type(self), (self.reminder, self.messages)
+        return type(self), (self.stop, self.messages)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
+from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, Stop
 
 from repeatguard_pydantic_ai._agents import agent_name
 from repeatguard_pydantic_ai._derivation import RunMemory
@@ -74,9 +74,9 @@ class RepeatGuardProcessor:
             missing = RunMemory().missing(messages, ctx.run_id, self._support.new_chain)
             if missing is not None:
                 reminder = replace(missing.reminder, agent_name=agent_name(ctx))
-                if missing.message is None:
+                if isinstance(reminder, Stop):
                     end = RepeatLoopError(reminder, ctx.messages)
-                else:
+                elif missing.message is not None:
                     messages = [*messages[: missing.index], missing.message, *messages[missing.index :]]
                 self._support.announce(reminder)
         if end is not None:

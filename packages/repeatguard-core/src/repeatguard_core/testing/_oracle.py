@@ -12,7 +12,7 @@ from typing import Final
 
 from repeatguard_core._arguments import canonical_arguments
 from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._reminder import Due, QuotedCall, Reminder, compose
+from repeatguard_core._reminder import Decision, Due, QuotedCall, Reminder, compose
 from repeatguard_core._templates import Wording
 from repeatguard_core.testing._driver import Called, Entry, Returned, Said, Wrote
 from repeatguard_core.testing._script import MEANINGS, RETURNING_TOOLS, Call, Run, Script, Turn
@@ -38,12 +38,12 @@ class Expected:
     is_first: bool = False
     stops: bool = False
 
-    def reminder(self, config: RepeatGuardConfig) -> Reminder:
+    def reminder(self, config: RepeatGuardConfig) -> Decision:
         """Put it in the words that the core has for it."""
         written = [(call.tool, canonical_arguments(call.arguments)) for call in self.calls]
         quoted = [QuotedCall.of(tool, arguments) for tool, arguments in written]
         return compose(
-            Due(quoted, self.count, 0, self.is_first, self.stops),
+            Due(quoted, self.count, 0, self.is_first, stop_after=0 if self.stops else None),
             Wording(config.first_reminder, config.later_reminder),
             preview_chars=config.arguments_preview_chars,
         )
@@ -119,7 +119,8 @@ def expected_requests(script: Script, config: RepeatGuardConfig, due: Sequence[E
     Returns:
         The requests' entries. The content of results is left empty: it is the framework's.
     """
-    texts = {each.turn: each.reminder(config).text for each in due if not each.stops}
+    decisions = {each.turn: each.reminder(config) for each in due}
+    texts = {turn: each.text for turn, each in decisions.items() if isinstance(each, Reminder)}
     requests: list[tuple[Entry, ...]] = []
     conversation: list[Entry] = []
     for (run, first_turn), turns in zip(_numbered(script), turns_played(script, due), strict=True):
