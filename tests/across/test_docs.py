@@ -102,11 +102,12 @@ WATCHING = ROOT / "docs/watching.md"
 ANNOUNCE = """
 from dataclasses import replace
 
-from repeatguard_core import AdapterSupport, RepeatGuardConfig, ToolCall
+from repeatguard_core import RepeatGuardConfig, ToolCall
+from repeatguard_core.adapters import Guard
 
 with trace.get_tracer("program").start_as_current_span("mine"):
     for stop_after in (None, 3):
-        support = AdapterSupport(RepeatGuardConfig(thresholds=(2,), stop_after=stop_after))
+        support = Guard(RepeatGuardConfig(thresholds=(2,), stop_after=stop_after))
         reminder = support.new_chain().observe([ToolCall("run_sql")] * (stop_after or 2))
         support.announce(replace(reminder, agent_name="clerk"))
 """

@@ -12,7 +12,8 @@ from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import TerminatedException
 from autogen_core.model_context import UnboundedChatCompletionContext
 from repeatguard_autogen import RepeatGuardConfig, RepeatGuardHandler
-from repeatguard_core import AdapterSupport, RepeatChain, RepeatLoopError, ToolCall
+from repeatguard_core import RepeatChain, RepeatLoopError, ToolCall
+from repeatguard_core.adapters import Guard
 from repeatguard_openai_agents import RepeatGuardHooks
 from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardProcessor
 
@@ -135,7 +136,7 @@ def test_a_guard_shows_its_configuration(guard: Any) -> None:
     assert shown == f"{guard.__name__}(config=RepeatGuardConfig(thresholds=(3, 6)))"
 
 
-def fall_due(support: AdapterSupport, count: int, *names: str) -> None:
+def fall_due(support: Guard, count: int, *names: str) -> None:
     """Announce what is due after so many rounds of calls."""
     reminder = support.new_chain().observe([ToolCall(name, '{"secret": 1}') for name in names] * count)
     assert reminder is not None
@@ -158,12 +159,12 @@ def put_off(value: object) -> Any:
     ("provoke", "level", "words"),
     [
         (
-            lambda: fall_due(AdapterSupport(), 3, "search"),
+            lambda: fall_due(Guard(), 3, "search"),
             logging.INFO,
             "reminded the model: search called 3 times in a row with the same arguments (threshold=3)",
         ),
         (
-            lambda: fall_due(AdapterSupport(), 3, "search", "fetch"),
+            lambda: fall_due(Guard(), 3, "search", "fetch"),
             logging.INFO,
             (
                 "reminded the model: a cycle of search, fetch called 3 times in a row with the same arguments "
@@ -171,12 +172,12 @@ def put_off(value: object) -> Any:
             ),
         ),
         (
-            lambda: fall_due(AdapterSupport(RepeatGuardConfig(stop_after=9)), 9, "search"),
+            lambda: fall_due(Guard(RepeatGuardConfig(stop_after=9)), 9, "search"),
             logging.WARNING,
             "ended the run: search called 9 times in a row with the same arguments (stop_after=9)",
         ),
         (
-            lambda: fall_due(AdapterSupport(on_reminder=refuse), 3, "search"),  # type: ignore[arg-type]
+            lambda: fall_due(Guard(on_reminder=refuse), 3, "search"),  # type: ignore[arg-type]
             logging.ERROR,
             (
                 "repeatguard: a fault in on_reminder: LookupError('no'); the run goes on, "
@@ -184,7 +185,7 @@ def put_off(value: object) -> Any:
             ),
         ),
         (
-            lambda: fall_due(AdapterSupport(untracked=put_off), 3, "search"),
+            lambda: fall_due(Guard(untracked=put_off), 3, "search"),
             logging.ERROR,
             (
                 "repeatguard: a fault in untracked: TypeError('it returned something to await, which nobody does; "

@@ -44,9 +44,10 @@ def test_what_the_page_about_watching_sets_up_shows_a_reminder() -> None:
     happens = """
 from dataclasses import replace
 
-from repeatguard_core import AdapterSupport, ToolCall
+from repeatguard_core import ToolCall
+from repeatguard_core.adapters import Guard
 
-support = AdapterSupport()
+support = Guard()
 with trace.get_tracer("program").start_as_current_span("a run"):
     reminder = support.new_chain().observe([ToolCall("search", '{"q": "secret"}')] * 3)
     support.announce(replace(reminder, agent_name="helper"))

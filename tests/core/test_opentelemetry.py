@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 from opentelemetry import trace
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, ToolCall, _support
+from repeatguard_core import Reminder, RepeatGuardConfig, ToolCall
+from repeatguard_core.adapters import Guard
 
 from tests.telemetry import Telemetry
 
-SUPPORT = AdapterSupport()
+SUPPORT = Guard()
 CALL = ToolCall("run_sql", '{"secret": 1}')
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
 def reminder_of(*calls: ToolCall, times: int = 3, **settings: Any) -> Reminder:
     """Let a reminder, or an end, fall due."""
-    reminder = AdapterSupport(RepeatGuardConfig(**settings)).new_chain().observe([*calls] * times)
+    reminder = Guard(RepeatGuardConfig(**settings)).new_chain().observe([*calls] * times)
     assert reminder is not None
     return reminder
 
@@ -140,7 +141,7 @@ class Failing(trace.NonRecordingSpan):
 def test_a_fault_of_opentelemetry_stays_inside(caplog: pytest.LogCaptureFixture) -> None:
     """It is logged once, and the reminder is handed on."""
     seen: list[Reminder] = []
-    support = AdapterSupport(on_reminder=seen.append)
+    support = Guard(on_reminder=seen.append)
     with trace.use_span(Failing(trace.INVALID_SPAN_CONTEXT)):
         support.announce(reminder_of(CALL))
         support.announce(reminder_of(CALL))
@@ -163,7 +164,7 @@ def test_the_module_works_without_the_extra(
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     with telemetry.span("mine"), caplog.at_level(logging.INFO, logger="repeatguard"):
-        module.AdapterSupport().announce(reminder_of(CALL))
+        module.Guard().announce(reminder_of(CALL))
     assert telemetry.events == []
     assert telemetry.counts() == {}
     assert [record.levelno for record in caplog.records] == [logging.INFO]
@@ -173,8 +174,9 @@ ALONE = """
 import logging, sys
 sys.modules[sys.argv[1]] = None
 logging.basicConfig(level="INFO", format="%(levelname)s %(name)s", stream=sys.stdout)
-from repeatguard_core import AdapterSupport, ToolCall
-support = AdapterSupport(on_reminder=lambda reminder: print(reminder.count))
+from repeatguard_core import ToolCall
+from repeatguard_core.adapters import Guard
+support = Guard(on_reminder=lambda reminder: print(reminder.count))
 support.announce(support.new_chain().observe([ToolCall("run_sql")] * 3))
 print(sorted({"opentelemetry.trace", "opentelemetry.sdk.trace"} & set(sys.modules)))
 """

@@ -6,12 +6,13 @@ import logging
 from typing import Any
 
 import pytest
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, ToolCall
+from repeatguard_core import Reminder, RepeatGuardConfig, ToolCall
+from repeatguard_core.adapters import Guard
 
 CALL = ToolCall("run_sql", '{"secret": 1}')
 
 
-def reminder_of(support: AdapterSupport) -> Reminder:
+def reminder_of(support: Guard) -> Reminder:
     """Let a reminder fall due."""
     reminder = support.new_chain().observe([CALL] * 3)
     assert reminder is not None
@@ -21,7 +22,7 @@ def reminder_of(support: AdapterSupport) -> Reminder:
 @pytest.mark.rules("S6")
 def test_a_reminder_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """At INFO by the logger "repeatguard", with fields and without arguments."""
-    support = AdapterSupport()
+    support = Guard()
     with caplog.at_level(logging.INFO, logger="repeatguard"):
         support.announce(reminder_of(support))
     (record,) = caplog.records
@@ -34,7 +35,7 @@ def test_a_reminder_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.rules("S6", "M4")
 def test_a_tools_name_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     """Names are the model's to choose."""
-    support = AdapterSupport()
+    support = Guard()
     reminder = support.new_chain().observe([ToolCall("a\nERROR b")] * 3)
     assert reminder is not None
     with caplog.at_level(logging.INFO, logger="repeatguard"):
@@ -45,7 +46,7 @@ def test_a_tools_name_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFi
 @pytest.mark.rules("S6", "X1")
 def test_a_reminder_about_a_cycle_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """With the tools' names and the cycle's length."""
-    support = AdapterSupport()
+    support = Guard()
     reminder = support.new_chain().observe([CALL, ToolCall("fe\ntch")] * 3)
     assert reminder is not None
     with caplog.at_level(logging.INFO, logger="repeatguard"):
@@ -61,7 +62,7 @@ def test_a_reminder_about_a_cycle_is_logged(caplog: pytest.LogCaptureFixture) ->
 def test_the_end_of_a_run_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """As a warning, without arguments, and it is no reminder to hand on."""
     seen: list[Reminder] = []
-    support = AdapterSupport(RepeatGuardConfig(thresholds=(2,), stop_after=3), on_reminder=seen.append)
+    support = Guard(RepeatGuardConfig(thresholds=(2,), stop_after=3), on_reminder=seen.append)
     support.announce(reminder_of(support))
     (record,) = caplog.records
     assert (record.levelno, record.getMessage()) == (
@@ -76,7 +77,7 @@ def test_the_end_of_a_run_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_reminder_is_handed_on() -> None:
     """To the function that the user gave."""
     seen: list[Reminder] = []
-    support = AdapterSupport(on_reminder=seen.append)
+    support = Guard(on_reminder=seen.append)
     reminder = reminder_of(support)
     support.announce(reminder)
     assert seen == [reminder]
@@ -90,7 +91,7 @@ def test_a_fault_of_on_reminder_stays_inside(caplog: pytest.LogCaptureFixture) -
         msg = f"cannot tell of {reminder.tool_name}"
         raise LookupError(msg)
 
-    support = AdapterSupport(on_reminder=fail)
+    support = Guard(on_reminder=fail)
     for _ in range(3):
         support.announce(reminder_of(support))
     (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
@@ -107,7 +108,7 @@ def test_a_fault_of_untracked_stays_inside(caplog: pytest.LogCaptureFixture) -> 
     def fail(name: str) -> bool:
         raise LookupError(name)
 
-    reminder_of(AdapterSupport(untracked=fail))
+    reminder_of(Guard(untracked=fail))
     (record,) = caplog.records
     assert "untracked" in record.getMessage()
     assert record.exc_info is not None
@@ -116,7 +117,7 @@ def test_a_fault_of_untracked_stays_inside(caplog: pytest.LogCaptureFixture) -> 
 @pytest.mark.rules("S2")
 def test_different_faults_are_all_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Only the same one from the same line is known already."""
-    support = AdapterSupport()
+    support = Guard()
     for error in (LookupError("a"), LookupError("b"), OSError("c")):
         with support.failing_open("something"):
             raise error
@@ -129,15 +130,15 @@ def test_different_faults_are_all_logged(caplog: pytest.LogCaptureFixture) -> No
 @pytest.mark.rules("S2")
 def test_what_is_no_fault_goes_through() -> None:
     """A cancelled run or an interrupted program is not the guard's to stop."""
-    with pytest.raises(KeyboardInterrupt), AdapterSupport().failing_open("something"):
+    with pytest.raises(KeyboardInterrupt), Guard().failing_open("something"):
         raise KeyboardInterrupt
 
 
 @pytest.mark.rules("D6", "C1")
 def test_settings_reach_the_chain() -> None:
     """The configuration and the untracked tools."""
-    assert AdapterSupport().config == RepeatGuardConfig()
-    support = AdapterSupport(RepeatGuardConfig(thresholds=(2,)), untracked=lambda name: name == "plan")
+    assert Guard().config == RepeatGuardConfig()
+    support = Guard(RepeatGuardConfig(thresholds=(2,)), untracked=lambda name: name == "plan")
     reminder = support.new_chain().observe([CALL, ToolCall("plan"), CALL])
     assert reminder is not None
     assert reminder.count == 2
@@ -160,7 +161,7 @@ def test_a_mapping_is_no_configuration() -> None:
     """A guard that never fires must not come about silently."""
     wrong: Any = {"thresholds": (3,)}
     with pytest.raises(TypeError, match=r"must be a RepeatGuardConfig, not \{'thresholds': \(3,\)\}; .*from_toml"):
-        AdapterSupport(wrong)
+        Guard(wrong)
 
 
 @pytest.mark.rules("C2")
@@ -173,11 +174,11 @@ def test_what_is_no_configuration_is_not_shown_whole() -> None:
 
     wrong: Any = Settings()
     with pytest.raises(TypeError, match=r"not a .*Settings; ") as refused:
-        AdapterSupport(wrong)
+        Guard(wrong)
     assert "secret" not in str(refused.value)
     wrong = ["x" * 1_000] * 1_000
     with pytest.raises(TypeError) as refused:
-        AdapterSupport(wrong)
+        Guard(wrong)
     assert len(str(refused.value)) < 500
 
 
@@ -194,7 +195,7 @@ def test_what_is_no_configuration_is_not_shown_whole() -> None:
 def test_what_is_no_plain_function_is_refused_at_once(name: str, function: Any, words: str) -> None:
     """Neither function can be awaited."""
     with pytest.raises(TypeError, match=f"{name} .*{words}"):
-        AdapterSupport(**{name: function})
+        Guard(**{name: function})
 
 
 @pytest.mark.rules("S2", "D6")
@@ -204,7 +205,7 @@ def test_a_function_that_returns_something_to_await_is_a_fault(caplog: pytest.Lo
     def hand_on(value: object) -> Any:
         return later(value)
 
-    support = AdapterSupport(untracked=hand_on, on_reminder=hand_on)
+    support = Guard(untracked=hand_on, on_reminder=hand_on)
     support.announce(reminder_of(support))
     assert [record.getMessage().split()[4].strip(":") for record in caplog.records if record.exc_info] == [
         "untracked",
@@ -223,7 +224,7 @@ def test_other_things_to_await_are_a_fault_as_well(caplog: pytest.LogCaptureFixt
     def hand_on(_: object) -> Any:
         return Promise()
 
-    support = AdapterSupport(on_reminder=hand_on)
+    support = Guard(on_reminder=hand_on)
     support.announce(reminder_of(support))
     assert "something to await" in caplog.text
 
@@ -238,7 +239,7 @@ def test_a_fault_of_the_users_logging_stays_inside() -> None:
 
     logger.addFilter(fail)
     try:
-        support = AdapterSupport()
+        support = Guard()
         with support.failing_open("something"):
             raise LookupError
     finally:

@@ -6,7 +6,7 @@ from typing import Any
 
 from repeatguard_core.testing import AdapterContract
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
-from repeatguard_openai_agents._memory import RunMemory
+from repeatguard_core.adapters import RunMemory
 
 from tests.openai_agents.driver import OpenAIAgentsDriver
 
@@ -37,7 +37,7 @@ class ForgetfulDriver(OpenAIAgentsDriver):
 
     def guard(self, config: RepeatGuardConfig, **options: Any) -> RepeatGuardHooks:
         guard = super().guard(config, **options)
-        guard._guard._memory = lambda context: RunMemory()  # type: ignore[method-assign]
+        guard._guard.memory = lambda context: RunMemory()  # type: ignore[method-assign]
         return guard
 
 

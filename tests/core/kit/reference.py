@@ -7,7 +7,8 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, RepeatLoopError, Stop, ToolCall, is_reminder
+from repeatguard_core import Reminder, RepeatGuardConfig, RepeatLoopError, Stop, ToolCall, is_reminder
+from repeatguard_core.adapters import Guard
 from repeatguard_core.testing import (
     MEANINGS,
     RETURNING_TOOLS,
@@ -38,7 +39,7 @@ class ReferenceGuard:
         untracked: Callable[[str], bool] | None = None,
         on_reminder: Callable[[Reminder], None] | None = None,
     ) -> None:
-        self.support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
+        self.support = Guard(config, untracked=untracked, on_reminder=on_reminder)
 
     def before_request(self, conversation: Conversation) -> None:
         """Insert what is missing."""

@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, RepeatLoopError, Stop, ToolCall, is_reminder
+from repeatguard_core import RepeatLoopError, ToolCall, is_reminder
+from repeatguard_core.adapters import Guard, Insertion, Item, Kind, Transcript, insert
 
-_END: dict[str, Any] = {"role": "end"}
+from tests.core.third_party_adapter.tiny_loop import Message
 
 
-class TinyGuard:
+class TinyTranscript(Transcript[Message]):
+    """How the loop's messages read. It keeps what a hook adds."""
+
+    keeps_reminders = True
+
+    def read(self, index: int) -> Iterator[Item]:
+        """Read a message."""
+        message = self.messages[index]
+        if message["role"] == "tool":
+            yield Item(Kind.RESULT, call_id=message["tool_call_id"], result=message["content"])
+        elif message["role"] == "assistant":
+            yield Item(Kind.RESPONSE)
+            for call in message["tool_calls"]:
+                tool_call = ToolCall(call["name"], call["arguments"])
+                yield Item(Kind.CALL, tool_call, call["id"], awaits_result=True)
+        else:
+            yield Item(Kind.REMINDER if is_reminder(message["content"]) else Kind.INPUT)
+
+
+def write(insertion: Insertion) -> Message:
+    """Write a reminder as a message."""
+    return {"role": "user", "content": insertion.reminder.text}
+
+
+class TinyGuard(Guard):
     """A hook for ``before_request``. One object serves any number of runs."""
 
-    def __init__(
-        self,
-        config: RepeatGuardConfig | None = None,
-        *,
-        untracked: Callable[[str], bool] | None = None,
-        on_reminder: Callable[[Reminder], None] | None = None,
-    ) -> None:
-        self._support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
-
-    def __call__(self, messages: list[dict[str, Any]]) -> None:
-        """Insert what is missing, or end the run; the framework keeps it, so each reminder is inserted once."""
-        end: Stop | None = None
-        with self._support.failing_open("a reminder"):
-            for index, reminder in reversed(list(self._missing(messages))):
-                if isinstance(reminder, Reminder):
-                    messages.insert(index, {"role": "user", "content": reminder.text})
-                elif index == len(messages):
-                    end = reminder
-                else:
-                    continue  # the end of an earlier run
-                self._support.announce(reminder)
-        if end is not None:
-            raise RepeatLoopError(end)
-
-    def _missing(self, messages: Sequence[dict[str, Any]]) -> Iterator[tuple[int, Reminder | Stop]]:
-        """Read the conversation from its start, and find the places where a reminder belongs and is not."""
-        chain = self._support.new_chain()
-        calls: list[dict[str, Any]] = []
-        results: dict[str, str] = {}
-        for index, message in enumerate([*messages, _END]):
-            if message["role"] == "tool":
-                results[message["tool_call_id"]] = message["content"]
-                continue
-            is_ours = message["role"] == "user" and is_reminder(str(message["content"]))
-            due = chain.observe(ToolCall(call["name"], call["arguments"], results[call["id"]]) for call in calls)
-            if due and not is_ours:
-                yield index, due
-            calls, results = message.get("tool_calls", []), {}
-            if message["role"] == "user" and not is_ours:
-                chain.reset()
+    def __call__(self, messages: list[Message]) -> None:
+        """Insert the reminder that is missing, or end the run."""
+        stop = self.before_request(TinyTranscript(messages), partial(insert, messages, write=write))
+        if stop is not None:
+            raise RepeatLoopError(stop)

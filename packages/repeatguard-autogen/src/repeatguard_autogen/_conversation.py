@@ -200,4 +200,3 @@ def _is_ours(message: LLMMessage) -> bool:
 def _content_of(result: FunctionExecutionResult) -> object:
     """Give what the model is told that came of a call; of two with the same words one may be an error."""
     return ("error", result.content) if result.is_error else result.content
-

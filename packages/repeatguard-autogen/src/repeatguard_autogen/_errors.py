@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autogen_core.models import LLMMessage
-from repeatguard_core import Stop
 from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
+from repeatguard_core import Stop
 
 __all__ = ["RepeatLoopError"]
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from autogen_core import ComponentModel
 from autogen_core.models import UserMessage
 from pydantic import BaseModel
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig
+from repeatguard_core import Reminder, RepeatGuardConfig
+from repeatguard_core.adapters import Guard as AdapterSupport
 
 from repeatguard_autogen._conversation import Conversation
 

@@ -11,7 +11,7 @@ from autogen_agentchat.base import TerminatedException, TerminationCondition
 from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, StopMessage
 from autogen_core import Component
 from pydantic import BaseModel
-from repeatguard_core import AdapterSupport
+from repeatguard_core.adapters import Guard as AdapterSupport
 
 from repeatguard_autogen._context import GuardedContext
 from repeatguard_autogen._errors import RepeatLoopError

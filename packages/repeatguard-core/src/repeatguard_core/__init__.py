@@ -7,10 +7,8 @@ from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._errors import RepeatLoopError
 from repeatguard_core._reminder import Reminder, Stop, is_reminder
 from repeatguard_core._settings import ToolSettings
-from repeatguard_core._support import AdapterSupport
 
 __all__ = [
-    "AdapterSupport",
     "Reminder",
     "RepeatChain",
     "RepeatGuardConfig",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -12,100 +12,56 @@ from agents.items import TResponseInputItem
 from agents.lifecycle import AgentHooksBase, RunHooksBase
 from agents.run_context import AgentHookContext, RunContextWrapper
 from agents.tracing import custom_span
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, Stop
+from repeatguard_core import Reminder, RepeatGuardConfig, Stop
+from repeatguard_core.adapters import Decision, Guard, Insertion, RunMemory, insert
 
-from repeatguard_openai_agents._conversation import Conversation
 from repeatguard_openai_agents._errors import RepeatLoopError
-from repeatguard_openai_agents._memory import RunMemory
-from repeatguard_openai_agents._placements import Placement, anchor_at, end_of_model, end_of_run
+from repeatguard_openai_agents._transcript import SdkTranscript
 
 __all__ = ["RepeatGuardHooks"]
 
 
-class _Guard:
+class _Guard(Guard):
     """What run hooks and agent hooks of one guard have in common."""
 
-    def __init__(self, support: AdapterSupport) -> None:
-        self._support = support
-        self.config = support.config
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         # A run and its handoffs share one context object, and a memory ends with it.
         self._memories: WeakKeyDictionary[RunContextWrapper[Any], RunMemory] = WeakKeyDictionary()
 
-    def before_request(
-        self, context: RunContextWrapper[Any], agent: Agent[Any], input_items: list[TResponseInputItem]
-    ) -> None:
+    def remind(self, context: RunContextWrapper[Any], agent: Agent[Any], items: list[TResponseInputItem]) -> None:
         """Put the missing reminders into the list, which is the very one that the model is sent.
 
-        The SDK forgets them after the request, so earlier ones are put back each time: what the
-        model was sent before then stands unchanged at the front of what it is sent now.
-
         Raises:
-            RepeatLoopError: The run is to end in place of the request.
+            RepeatLoopError: The run is to end instead of the request.
         """
-        end: Stop | None = None
-        with self._support.failing_open("a reminder"):
-            conversation = Conversation(input_items)
-            memory = self._memory(context)
-            placements = memory.place(conversation, self._support.new_chain)
-            place = end_of_run(conversation, placements)
-            if place is None:
-                self._remind(agent, input_items, conversation, placements)
-            else:
-                assert isinstance(place.reminder, Stop)
-                end = replace(place.reminder, agent_name=agent.name)
-                if memory.note_end(anchor_at(conversation, place.index)):
-                    self._announce(end)
-        if end is not None:
-            raise RepeatLoopError(end)
-
-    def _remind(
-        self,
-        agent: Agent[Any],
-        input_items: list[TResponseInputItem],
-        conversation: Conversation,
-        placements: Sequence[Placement],
-    ) -> None:
-        unseen = end_of_model(conversation)
-        missing = [each for each in placements if not each.is_there and isinstance(each.reminder, Reminder)]
-        if missing:
-            input_items[:] = _with_reminders(input_items, missing)
-        for placement in missing:
-            if placement.index >= unseen:
-                self._announce(replace(placement.reminder, agent_name=agent.name))
-
-    def _announce(self, reminder: Reminder | Stop) -> None:
-        """Log it and so on, and show it in the run's trace, without its arguments."""
-        self._support.announce(reminder)
-        is_stop = isinstance(reminder, Stop)
-        threshold = reminder.stop_after if is_stop else reminder.threshold
-        data = {"tool": reminder.tool_name, "count": reminder.count, "threshold": threshold}
-        with custom_span(f"repeatguard.{'stop' if is_stop else 'reminder'}", data):
-            pass
+        deliver = partial(insert, items, write=_message)
+        memory = self.memory(context)
+        stop = self.before_request(SdkTranscript(items), deliver, memory=memory, agent_name=agent.name)
+        if stop is not None:
+            raise RepeatLoopError(stop)
 
     def after_response(self, context: RunContextWrapper[Any], response: ModelResponse) -> None:
         """Note what the model has called."""
-        with self._support.failing_open("a response"):
-            self._memory(context).note_response(response.output)
+        with self.failing_open("a response"):
+            self.memory(context).note_response(SdkTranscript(response.output))
 
-    def after_handoff(self, context: RunContextWrapper[Any]) -> None:
-        """Note that another agent takes over."""
-        with self._support.failing_open("a handoff"):
-            self._memory(context).note_handoff()
-
-    def _memory(self, context: RunContextWrapper[Any]) -> RunMemory:
+    def memory(self, context: RunContextWrapper[Any]) -> RunMemory:
+        """Return what is remembered of a run."""
         return self._memories.setdefault(context, RunMemory())
 
+    def announce(self, decision: Decision) -> None:
+        """Announce a reminder or a stop, and show it in the run's trace, without its arguments."""
+        super().announce(decision)
+        is_stop = isinstance(decision, Stop)
+        threshold = decision.stop_after if is_stop else decision.threshold
+        data = {"tool": decision.tool_name, "count": decision.count, "threshold": threshold}
+        with custom_span(f"repeatguard.{'stop' if is_stop else 'reminder'}", data):
+            pass
 
-def _with_reminders(
-    input_items: Sequence[TResponseInputItem], missing: Iterable[Placement]
-) -> Iterator[TResponseInputItem]:
-    start = 0
-    for placement in missing:
-        yield from input_items[start : placement.index]
-        assert isinstance(placement.reminder, Reminder)
-        yield {"role": "user", "content": placement.reminder.text}
-        start = placement.index
-    yield from input_items[start:]
+
+def _message(insertion: Insertion) -> TResponseInputItem:
+    return {"role": "user", "content": insertion.reminder.text}
 
 
 _Hooks = TypeVar("_Hooks", RunHooks[Any], AgentHooks[Any])
@@ -125,7 +81,7 @@ class _Guarding(Generic[_Hooks]):
         input_items: list[TResponseInputItem],
     ) -> None:
         """Put the reminders into the list that the model is about to be sent, or end the run in place of that."""
-        self._guard.before_request(context, agent, input_items)
+        self._guard.remind(context, agent, input_items)
         await self._inner.on_llm_start(context, agent, system_prompt, input_items)
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
@@ -163,7 +119,6 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
     With ``stop_after`` in the configuration, the `Runner` raises `RepeatLoopError` where the guard
     ends a run.
 
-    Fulfils D12, M1, M5, M6, S1, S2, S3, S5, S6, X2 and X5.
     """
 
     def __init__(
@@ -174,7 +129,7 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
         on_reminder: Callable[[Reminder], None] | None = None,
         inner: RunHooks[Any] | None = None,
     ) -> None:
-        self._guard = _Guard(AdapterSupport(config, untracked=untracked, on_reminder=on_reminder))
+        self._guard = _Guard(config, untracked=untracked, on_reminder=on_reminder)
         self._inner = RunHooks() if inner is None else inner
         if not isinstance(self._inner, RunHooksBase):
             msg = f"inner must be run hooks, not {_kind_of(inner)}; hooks of one agent go to agent_hooks()"
@@ -212,7 +167,7 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
 
     async def on_handoff(self, context: RunContextWrapper[Any], from_agent: Agent[Any], to_agent: Agent[Any]) -> None:
         """Note that another agent takes over."""
-        self._guard.after_handoff(context)
+        self._guard.memory(context).note_handoff(to_agent.name)
         await self._inner.on_handoff(context, from_agent=from_agent, to_agent=to_agent)
 
 
@@ -234,5 +189,5 @@ class _RepeatGuardAgentHooks(_Guarding[AgentHooks[Any]], AgentHooks[Any]):
         await self._inner.on_end(context, agent, output)
 
     async def on_handoff(self, context: RunContextWrapper[Any], agent: Agent[Any], source: Agent[Any]) -> None:
-        self._guard.after_handoff(context)
+        self._guard.memory(context).note_handoff(agent.name)
         await self._inner.on_handoff(context, agent=agent, source=source)

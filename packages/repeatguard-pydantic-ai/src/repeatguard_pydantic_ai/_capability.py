@@ -12,7 +12,8 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import AgentDepsT
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, Stop, ToolSettings
+from repeatguard_core import Reminder, RepeatGuardConfig, Stop, ToolSettings
+from repeatguard_core.adapters import Guard as AdapterSupport
 
 from repeatguard_pydantic_ai._agents import agent_name
 from repeatguard_pydantic_ai._derivation import RunMemory, newest_response, place_behind

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import ModelMessage
-from repeatguard_core import Stop
 from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
+from repeatguard_core import Stop
 
 __all__ = ["RepeatLoopError"]
 

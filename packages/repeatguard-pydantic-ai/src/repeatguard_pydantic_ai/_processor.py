@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage
-from repeatguard_core import AdapterSupport, Reminder, RepeatGuardConfig, Stop
+from repeatguard_core import Reminder, RepeatGuardConfig, Stop
+from repeatguard_core.adapters import Guard as AdapterSupport
 
 from repeatguard_pydantic_ai._agents import agent_name
 from repeatguard_pydantic_ai._derivation import RunMemory

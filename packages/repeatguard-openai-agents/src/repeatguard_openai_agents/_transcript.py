@@ -1,15 +1,16 @@
-"""Reading the items of a conversation, as the SDK hands them over."""
+"""How the SDK's items read."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from enum import Enum
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Final
 
 from repeatguard_core import ToolCall, is_reminder
+from repeatguard_core.adapters import Item, Kind, Transcript
 
-__all__ = ["Item", "Kind", "is_ours", "is_result_of", "read"]
+__all__ = ["SdkTranscript"]
 
 #: Each type of call, and the fields that may hold its arguments.
 _ARGUMENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
@@ -26,7 +27,7 @@ _ARGUMENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "web_search_call": ("action",),
 }
 #: The calls that the application answers, and the field that the answer names them by.
-_ANSWERED_BY_US: Final[Mapping[str, str]] = {
+_ANSWERED_BY_APP: Final[Mapping[str, str]] = {
     "apply_patch_call": "call_id",
     "computer_call": "call_id",
     "custom_tool_call": "call_id",
@@ -37,63 +38,38 @@ _ANSWERED_BY_US: Final[Mapping[str, str]] = {
 }
 _APPROVAL: Final = "mcp_approval_response"
 _RESULT_SUFFIX: Final = "_call_output"
-_ROLES_BESIDE_THE_MODEL: Final = frozenset({"developer", "system", "user"})
+_ROLES_OF_INPUT: Final = frozenset({"developer", "system", "user"})
 
 
-class Kind(Enum):
-    """What an item is to the guard."""
+class SdkTranscript(Transcript[object]):
+    """Items as the SDK hands them over: dictionaries, or objects of the client's. It forgets what a hook adds."""
 
-    CALL = "a call that the model made"
-    RESULT = "what was answered to a call"
-    MODEL = "anything else that came from the model"
-    MATERIAL = "a message that did not come from the model"
-    REMINDER = "a message of ours"
+    def read(self, index: int) -> Iterator[Item]:
+        """Read an item, whatever it is."""
+        yield _read(_fields(self.messages[index]))
 
-
-class Item(NamedTuple):
-    """An item of a conversation, as far as the guard looks at it.
-
-    Attributes:
-        kind: What it is.
-        call: The call, if it is one; with its result, if the provider puts both into one item.
-        call_id: The name that a call and its result have in common.
-        is_ours: Whether it is a call that the application answers, and not the provider.
-        result: Of a result, what it says, without what differs each time; None if that is not known.
-        hands_off: Whether it is the result of a handoff.
-        identity: Tells the item from others of its kind; None if nothing does.
-    """
-
-    kind: Kind
-    call: ToolCall | None = None
-    call_id: str | None = None
-    is_ours: bool = False
-    result: object = None
-    hands_off: bool = False
-    identity: str | None = None
+    def answers(self, index: int) -> str | None:
+        """Return the id of the call that an item is the result of, without reading more of it."""
+        fields = _fields(self.messages[index])
+        item_type = fields.get("type")
+        if isinstance(item_type, str) and _is_result(item_type):
+            return _answered_call(item_type, fields)
+        return None
 
 
-def read(item: object) -> Item:
-    """Read an item, whatever it is.
-
-    Args:
-        item: A dictionary, or an object of the client's.
-
-    Returns:
-        What it is to the guard.
-    """
-    fields = _fields(item)
+def _read(fields: Mapping[str, object]) -> Item:
     item_type = fields.get("type") or "message"
     if not isinstance(item_type, str):
-        return Item(Kind.MODEL)
+        return Item(Kind.OTHER)
     if item_type in _ARGUMENTS_OF:
         return _read_call(item_type, fields)
     if _is_result(item_type):
-        call_id = _answered_call(item_type, fields)
         result = _RESULT_IN.get(item_type, _output)(fields)
-        return Item(Kind.RESULT, None, call_id, result=result, hands_off=_hands_off(result), identity=call_id)
-    if item_type == "message" and fields.get("role") in _ROLES_BESIDE_THE_MODEL:
-        return Item(Kind.REMINDER if _is_reminder(fields.get("content")) else Kind.MATERIAL)
-    return Item(Kind.MODEL)
+        call_id = _answered_call(item_type, fields)
+        return Item(Kind.RESULT, call_id=call_id, result=result, hands_off_to=_next_agent(result))
+    if item_type == "message" and fields.get("role") in _ROLES_OF_INPUT:
+        return Item(Kind.REMINDER if _is_reminder(fields.get("content")) else Kind.INPUT)
+    return Item(Kind.OTHER)
 
 
 def _is_result(item_type: str) -> bool:
@@ -104,31 +80,9 @@ def _answered_call(item_type: str, fields: Mapping[str, object]) -> str | None:
     return _name(fields, "approval_request_id" if item_type == _APPROVAL else "call_id")
 
 
-def is_result_of(item: object, call_id: str | None) -> bool:
-    """Tell whether an item is the result of a call, without reading more of it.
-
-    Args:
-        item: As for `read`.
-        call_id: The call's name.
-    """
-    fields = _fields(item)
-    item_type = fields.get("type")
-    return isinstance(item_type, str) and _is_result(item_type) and _answered_call(item_type, fields) == call_id
-
-
-def is_ours(item: object) -> bool:
-    """Tell whether an item is a message of ours, without reading more of it.
-
-    Args:
-        item: As for `read`.
-    """
-    fields = _fields(item)
-    return fields.get("role") in _ROLES_BESIDE_THE_MODEL and _is_reminder(fields.get("content"))
-
-
 def _read_call(item_type: str, fields: Mapping[str, object]) -> Item:
     if item_type == "mcp_call" and fields.get("approval_request_id"):
-        return Item(Kind.MODEL)  # it was counted when it asked for approval
+        return Item(Kind.OTHER)  # it was counted when it asked for approval
     name = fields.get("name") or item_type.removesuffix("_call")
     place = fields.get("namespace") or fields.get("server_label")
     qualified = f"{place}.{name}" if place and place != name else f"{name}"
@@ -137,14 +91,13 @@ def _read_call(item_type: str, fields: Mapping[str, object]) -> Item:
         # The sources are what was found, and are there if they were asked for.
         arguments = {key: value for key, value in action.items() if key != "sources" and value is not None}
     result = _RESULT_IN[item_type](fields) if item_type in _RESULT_IN else None
-    answered_by = _ANSWERED_BY_US.get(item_type)
+    answered_by = _ANSWERED_BY_APP.get(item_type)
     call_id = _name(fields, answered_by) if answered_by else None
     return Item(
         Kind.CALL,
         ToolCall(qualified, arguments, result),
-        call_id,
-        is_ours=call_id is not None and not _is_hosted(fields),
-        identity=call_id or _name(fields, "id"),
+        call_id or _name(fields, "id"),
+        awaits_result=call_id is not None and not _is_hosted(fields),
     )
 
 
@@ -225,14 +178,15 @@ _RESULT_IN: Final[Mapping[str, Callable[[Mapping[str, object]], object]]] = {
 }
 
 
-def _hands_off(output: object) -> bool:
-    """Recognise what the SDK answers to a handoff: a JSON object with the next agent's name, as it dumps it."""
+def _next_agent(output: object) -> str | None:
+    """Return the agent that takes over, if it is the result of a handoff: JSON with its name, as the SDK dumps it."""
     if not isinstance(output, str) or not output.startswith('{"assistant": "'):
-        return False
-    try:
-        return json.dumps({"assistant": json.loads(output)["assistant"]}) == output
-    except ValueError:
-        return False
+        return None
+    with suppress(ValueError):
+        name = json.loads(output)["assistant"]
+        if json.dumps({"assistant": name}) == output:
+            return str(name)
+    return None
 
 
 def _is_reminder(content: object) -> bool:
