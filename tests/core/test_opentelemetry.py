@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from opentelemetry import trace
 from repeatguard_core import Reminder, RepeatGuardConfig, ToolCall
-from repeatguard_core.adapters import Guard
+from repeatguard_core.adapters import Guard, _guard
 
 from tests.telemetry import Telemetry
 
@@ -158,10 +158,11 @@ def test_the_module_works_without_the_extra(
     """It is loaded a second time, as if nothing of OpenTelemetry could be imported."""
     monkeypatch.delitem(sys.modules, "repeatguard_core._opentelemetry")
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    spec = importlib.util.spec_from_file_location("support_without_extra", str(_support.__file__))
+    spec = importlib.util.spec_from_file_location("guard_without_extra", str(_guard.__file__))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
     with telemetry.span("mine"), caplog.at_level(logging.INFO, logger="repeatguard"):
         module.Guard().announce(reminder_of(CALL))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from repeatguard_core.adapters import RunMemory
 from repeatguard_core.testing import AdapterContract
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
-from repeatguard_core.adapters import RunMemory
 
 from tests.openai_agents.driver import OpenAIAgentsDriver
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from agents import Agent, RunContextWrapper
+from agents import Agent, ModelResponse, RunContextWrapper, Usage
+from openai.types.responses import ResponseFunctionToolCall
 from repeatguard_openai_agents import RepeatGuardHooks
 
 AGENT: Agent[Any] = Agent("agent")
@@ -37,10 +38,16 @@ def conversation(turns: int, *, same: bool) -> list[dict[str, Any]]:
     return [CountingItem(role="user", content="go"), *loop, *others]
 
 
+async def respond(guard: RepeatGuardHooks, context: RunContextWrapper[Any], made: list[dict[str, Any]]) -> None:
+    """Let the model make a call."""
+    output = [ResponseFunctionToolCall.model_validate(made[0])]
+    await guard.on_llm_end(context, AGENT, ModelResponse(output=list(output), usage=Usage(), response_id=None))
+
+
 async def request(
     guard: RepeatGuardHooks, context: RunContextWrapper[Any], items: list[dict[str, Any]]
 ) -> tuple[list[int], int]:
-    """Send a request; give where reminders stand in it, and how many items were looked at for them."""
+    """Send a request; return where reminders are in it, and how many items were looked at for them."""
     CountingItem.looked_at = 0
     sent: Any = list(items)
     await guard.on_llm_start(context, AGENT, None, sent)
@@ -57,10 +64,12 @@ async def test_a_long_conversation_costs_no_more_than_a_short_one(same: bool) ->
         items = conversation(turns, same=same)
         first, looked_at = await request(guard, context, items)
         assert first == [7, 12, 19]
-        assert looked_at == len(items)
+        assert looked_at == len(items) + len(first)  # each result that a reminder comes after is looked at once more
         costs[turns] = []
         for number in range(turns, turns + 5):
-            items += turn(number, same=same)
+            made = turn(number, same=same)
+            await respond(guard, context, made)
+            items += made
             places, looked_at = await request(guard, context, items)
             assert places == first
             costs[turns].append(looked_at)
@@ -73,11 +82,13 @@ async def test_reminders_are_found_again_where_the_history_was_cut() -> None:
     """They stand behind the same results; of those that are gone nothing is kept."""
     guard, context = RepeatGuardHooks(), RunContextWrapper[Any](None)
     items = conversation(50, same=False)
-    assert await request(guard, context, items) == ([7, 12, 19], len(items))
+    assert await request(guard, context, items) == ([7, 12, 19], len(items) + 3)
     del items[1:9]  # the first four calls with their results, so that results stand where other results stood
     items += turn(50, same=False)
+    await respond(guard, context, items[-2:])
     places, _ = await request(guard, context, items)
     assert places == [3, 10]
     items += turn(51, same=False)
+    await respond(guard, context, items[-2:])
     assert (await request(guard, context, items))[0] == [3, 10]
     assert (await request(guard, context, items))[1] <= 8

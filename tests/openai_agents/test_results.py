@@ -9,10 +9,10 @@ from agents import Agent, function_tool
 from openai.types.responses import ResponseFunctionWebSearch, ResponseOutputItem
 from openai.types.responses.response_output_item import McpCall
 from pydantic import TypeAdapter
-from repeatguard_core import RepeatChain, RepeatGuardConfig
+from repeatguard_core import RepeatGuardConfig
+from repeatguard_core.adapters import Guard, RunMemory
 from repeatguard_openai_agents import RepeatGuardHooks
-from repeatguard_openai_agents._conversation import Conversation
-from repeatguard_openai_agents._memory import RunMemory
+from repeatguard_openai_agents._transcript import SdkTranscript
 
 from tests.openai_agents.scripted_model import ScriptedModel, both_ways, call, reminders, run_to_the_end, say
 from tests.openai_agents.tools import get_status
@@ -23,9 +23,12 @@ OUTPUTS: TypeAdapter[ResponseOutputItem] = TypeAdapter(ResponseOutputItem)
 
 
 def places(*items: object, memory: RunMemory | None = None, config: RepeatGuardConfig = RESET) -> list[int]:
-    """Find the places of the reminders where a changed result begins a new chain."""
-    placements = (memory or RunMemory()).place(Conversation(items), lambda: RepeatChain(config))
-    return [placement.index for placement in placements]
+    """Return the places of the reminders where a changed result begins a new chain."""
+    found: list[int] = []
+    Guard(config).before_request(
+        SdkTranscript(items), lambda insertions: found.extend(each.index for each in insertions), memory=memory
+    )
+    return found
 
 
 def output(kind: str, value: object, **fields: Any) -> dict[str, Any]:
@@ -224,7 +227,7 @@ def test_a_hosted_shell_is_answered_within_the_response() -> None:
     for response, expected in ((changed, []), (same, [1])):
         memory = RunMemory()
         assert places(USER, memory=memory) == []
-        memory.note_response([*response, last[0]])
+        memory.note_response(SdkTranscript([*response, last[0]]))
         assert places(last[1], memory=memory) == expected
 
 

@@ -11,12 +11,8 @@ from typing import Any
 import pytest
 from agents import Agent, AgentHooks, RunHooks, Runner, SQLiteSession, handoff
 from agents.exceptions import AgentsException, MaxTurnsExceeded
-from repeatguard_core import RepeatChain
 from repeatguard_core import RepeatLoopError as CoreRepeatLoopError
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks, RepeatLoopError, ToolSettings
-from repeatguard_openai_agents._conversation import Conversation
-from repeatguard_openai_agents._memory import RunMemory
-from repeatguard_openai_agents._placements import end_of_run
 
 from tests.openai_agents.scripted_model import ScriptedModel, both_ways, call, reminders, run_to_the_end, say
 from tests.openai_agents.tools import delete, get_status
@@ -226,41 +222,3 @@ async def test_settings_of_one_tool(streamed: bool) -> None:  # noqa: FBT001
     model = repeating()
     end = await run_to_its_end(agent_with(model), "go", RepeatGuardHooks(config), streamed=streamed)
     assert (end.count, len(model.requests)) == (4, 4)
-
-
-USER: Any = {"role": "user", "content": "go"}
-ANSWER: Any = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "one moment"}]}
-
-
-def turn(number: int) -> list[Any]:
-    """Make a call and its result."""
-    made = {"type": "function_call", "call_id": f"c{number}", "name": "get_status", "arguments": "{}"}
-    return [made, {"type": "function_call_output", "call_id": f"c{number}", "output": "pending"}]
-
-
-def end_in(memory: RunMemory, *items: Any) -> int | None:
-    """Tell at which count a run ends before such a request."""
-    conversation = Conversation(items)
-    end = end_of_run(conversation, memory.place(conversation, lambda: RepeatChain(AT_THREE)))
-    return None if end is None else end.reminder.count
-
-
-THREE_TURNS = [USER, *turn(1), *turn(2), *turn(3)]
-
-
-@pytest.mark.rules("X5", "D11")
-@pytest.mark.parametrize("after", [[USER], [ANSWER], [ANSWER, USER], [ANSWER, USER, *turn(4)], turn(4)[:1]], ids=len)
-def test_an_end_in_the_past_ends_nothing(after: list[Any]) -> None:
-    """Only the newest batch does, if nothing new has come behind it."""
-    assert end_in(RunMemory(), *THREE_TURNS, *after) is None
-
-
-@pytest.mark.rules("X5", "M6")
-def test_the_same_request_again_ends_again() -> None:
-    """With everything remembered or nothing; and so does a further call, if the run is made to go on."""
-    memory = RunMemory()
-    assert [end_in(memory, *THREE_TURNS), end_in(memory, *THREE_TURNS), end_in(RunMemory(), *THREE_TURNS)] == [3] * 3
-    assert end_in(memory, *THREE_TURNS, USER) is None
-    assert end_in(RunMemory(), *THREE_TURNS, *turn(4)) == 4
-    text = memory.place(Conversation(THREE_TURNS), lambda: RepeatChain(AT_THREE))[0].reminder.text
-    assert end_in(RunMemory(), *THREE_TURNS, {"role": "user", "content": text}) == 3

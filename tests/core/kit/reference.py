@@ -46,7 +46,10 @@ class ReferenceGuard:
         end: Stop | None = None
         with self.support.failing_open("a reminder"):
             missing = list(self.missing(conversation))
-            end = next((reminder for index, reminder in missing if isinstance(reminder, Stop) and index == len(conversation)), None)
+            end = next(
+                (reminder for index, reminder in missing if isinstance(reminder, Stop) and index == len(conversation)),
+                None,
+            )
             for index, reminder in reversed(missing):
                 if isinstance(reminder, Reminder):
                     conversation.insert(index, Said(reminder.text))

@@ -59,7 +59,7 @@ class RunMemory:
         self._scanner: Scanner | None = None  # as the last request since then has left it
         self._is_answered = False
         self._target: str | None = None
-        self._length = 0
+        self._length = self._next_length = 0
         self._given: list[_Given] = []
         self._placed: list[_Given] = []
 
@@ -76,7 +76,8 @@ class RunMemory:
             self._response = response
         elif _calls_in(response):
             self._before, self._scanner, self._response = self._scanner, None, response
-            self._given, self._target, self._is_answered = self._placed, None, False
+            self._given, self._length = self._placed, self._next_length
+            self._target, self._is_answered = None, False
 
     def note_handoff(self, target: str) -> None:
         """Note that the next request goes to another agent.
@@ -105,16 +106,16 @@ class RunMemory:
             scanner, start, shift = resumed
             given = list(self._put_back(transcript, shift))
             if start is None:
-                scanner.close(_end_before_reminders(transcript), is_complete=True)
-            else:
-                scanner.scan(transcript, start)
+                start = _end_before_reminders(transcript)
+                scanner.close(start, is_complete=True)
+            scanner.scan(transcript, start)
         if self._target is not None:
             scanner.hand_over(self._target, len(transcript))
         if not transcript.keeps_reminders:
             self._placed = [*given, *(_given(each, transcript) for each in scanner.placements)]
             scanner.placements = [*(each.placement for each in given), *scanner.placements]
         if self._scanner is None:
-            self._length = len(transcript)
+            self._next_length = len(transcript)
         self._scanner = scanner
         return scanner
 

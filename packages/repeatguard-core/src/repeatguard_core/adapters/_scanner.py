@@ -199,7 +199,7 @@ class Scanner:
     Attributes:
         placements: What is due, in the order of the conversation.
         batch: The calls that are not counted yet.
-        has_input: Whether there was new input after the last batch that was counted.
+        has_input: Whether there was new input after the last call.
     """
 
     def __init__(self, chains: AgentChains, batch: Batch | None = None) -> None:
@@ -271,6 +271,7 @@ class Scanner:
             self._is_told = True
             if kind is Kind.CALL:
                 self.batch.add_call(item, index)
+                self.has_input = False
 
     def finish(self, end: int) -> None:
         """Count the last batch, if it is complete, because a request follows.

@@ -1,4 +1,4 @@
-"""Finding the places for reminders in a conversation, item by item."""
+"""How the SDK's items read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 from openai.types.responses import ResponseFunctionToolCall, ResponseInputItemParam
-from repeatguard_core import RepeatChain, RepeatGuardConfig
-from repeatguard_openai_agents._conversation import Conversation
-from repeatguard_openai_agents._memory import RunMemory
-from repeatguard_openai_agents._placements import Placement, end_of_model
+from repeatguard_core import Reminder, RepeatGuardConfig
+from repeatguard_core.adapters import Guard
+from repeatguard_openai_agents._transcript import SdkTranscript
 
 USER = {"role": "user", "content": "go"}
 ANSWER = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "one moment"}]}
@@ -25,51 +24,29 @@ def call(arguments: str = "{}", **fields: Any) -> dict[str, Any]:
     return {"type": "function_call", "call_id": "c", "name": "get_status", "arguments": arguments, **fields}
 
 
-def find(*items: object) -> list[Placement]:
-    """Find the reminders that are missing, for a threshold of two."""
-    placements = RunMemory().place(Conversation(items), lambda: RepeatChain(CONFIG))
-    return [placement for placement in placements if not placement.is_there]
+def find(*items: object) -> list[tuple[int, Reminder]]:
+    """Return the reminders that are missing from a request, each with its place, for a threshold of two."""
+    found: list[tuple[int, Reminder]] = []
+    Guard(CONFIG).before_request(
+        SdkTranscript(items), lambda insertions: found.extend((each.index, each.reminder) for each in insertions)
+    )
+    return found
 
 
 def places(*items: object) -> list[int]:
-    """Find the places of the reminders that are missing."""
-    return [placement.index for placement in find(*items)]
+    """Return the places of the reminders that are missing."""
+    return [index for index, _ in find(*items)]
 
 
 ONCE = (call(), RESULT)
 TWICE = (*ONCE, *ONCE)
 
 
-@pytest.mark.rules("M1", "M5")
-@pytest.mark.parametrize(
-    "after", [(), (USER,), (ANSWER,), (REASONING, ANSWER), (call(), RESULT), (ANSWER, USER, *ONCE)]
-)
-def test_the_place_does_not_depend_on_what_follows(after: tuple[object, ...]) -> None:
-    """It is right behind the last result of the batch, whatever comes later."""
-    assert places(USER, *TWICE, *after)[0] == 5
-
-
-@pytest.mark.rules("S6")
-@pytest.mark.parametrize(("after", "is_new"), [((), True), ((USER,), True), ((ANSWER,), False), ((call(),), False)])
-def test_a_reminder_is_new_until_the_model_goes_on(after: tuple[object, ...], is_new: bool) -> None:  # noqa: FBT001
-    """Only then is it announced."""
-    end = end_of_model(Conversation((USER, *TWICE, *after)))
-    assert [placement.index >= end for placement in find(USER, *TWICE, *after)] == [is_new]
-
-
-@pytest.mark.rules("D9", "M1")
-def test_no_reminder_before_the_batch_has_its_results() -> None:
-    """Calls without results are a batch that is still under way."""
-    assert places(USER, *ONCE, call()) == []
-    assert places(USER, call(), call(), ANSWER) == []
-    assert places(USER, call(), ANSWER, call(), RESULT, RESULT) == [6]
-
-
 @pytest.mark.rules("M6")
 def test_a_reminder_that_is_there_is_not_missing() -> None:
     """In either of the two forms in which the SDK may hold a user message."""
-    (placement,) = find(USER, *TWICE)
-    text = placement.reminder.text
+    ((_, missing),) = find(USER, *TWICE)
+    text = missing.text
     for content in (text, [{"type": "input_text", "text": text}]):
         reminder = {"role": "user", "content": content}
         assert places(USER, *TWICE, reminder) == []
@@ -117,9 +94,9 @@ def test_every_kind_of_call_counts(item: dict[str, Any], name: str, field: str) 
     note = call(name="note", call_id="n")
     noted = {**RESULT, "call_id": "n"}
     batch = (item, note, result, noted)
-    (placement,) = find(USER, *batch, *batch)
-    assert placement.index == 9
-    assert placement.reminder.tool_name == name
+    ((index, missing),) = find(USER, *batch, *batch)
+    assert index == 9
+    assert missing.tool_name == name
     assert find(USER, *batch, {**item, field: "other"}, *batch[1:]) == []
 
 
@@ -160,15 +137,6 @@ def test_what_hosted_tools_answer_is_the_models() -> None:
     assert places(USER, program, *TWICE, {"type": "program_output", "call_id": "p"}, ANSWER) == [6]
 
 
-@pytest.mark.rules("M1")
-def test_a_batch_waits_for_all_of_its_results() -> None:
-    """Also if something stands between them."""
-    other, other_result = call(call_id="d"), {**RESULT, "call_id": "d"}
-    assert places(USER, call(), other, RESULT, ANSWER, other_result) == [6]
-    assert places(USER, call(), other, RESULT, ANSWER) == []
-    assert places(USER, call(), other, RESULT, USER, *ONCE) == []
-
-
 @pytest.mark.rules("D8")
 def test_an_approved_mcp_call_was_counted_at_its_request() -> None:
     """The request and the call that follows the approval are one."""
@@ -182,16 +150,16 @@ def test_an_approved_mcp_call_was_counted_at_its_request() -> None:
 @pytest.mark.rules("D1")
 def test_a_namespace_is_part_of_the_name() -> None:
     """Two tools of one name in two namespaces are two tools."""
-    (placement,) = find(USER, call(namespace="crm"), RESULT, call(namespace="crm"), RESULT)
-    assert placement.reminder.tool_name == "crm.get_status"
+    ((_, missing),) = find(USER, call(namespace="crm"), RESULT, call(namespace="crm"), RESULT)
+    assert missing.tool_name == "crm.get_status"
     assert places(USER, call(namespace="crm"), RESULT, call(namespace="erp"), RESULT) == []
-    (placement,) = find(USER, call(namespace="get_status"), RESULT, call(), RESULT)
-    assert placement.reminder.tool_name == "get_status"
+    ((_, missing),) = find(USER, call(namespace="get_status"), RESULT, call(), RESULT)
+    assert missing.tool_name == "get_status"
 
 
 @pytest.mark.rules("D12")
-def test_a_handoff_drops_what_is_due_and_starts_anew() -> None:
-    """Its result is a JSON object with the one key "assistant"."""
+def test_a_handoff_is_known_by_its_result() -> None:
+    """It is a JSON object with the one key "assistant". What is due as the agent hands over is held."""
     handoff = {"type": "function_call_output", "call_id": "c", "output": '{"assistant": "second"}'}
     assert places(USER, *ONCE, call(), handoff) == []
     assert places(USER, *ONCE, call(), handoff, *ONCE) == []
@@ -206,10 +174,3 @@ def test_a_handoff_drops_what_is_due_and_starts_anew() -> None:
 def test_other_results_are_no_handoff(output: object) -> None:
     """Though they look like one."""
     assert places(USER, *ONCE, call(), {**RESULT, "output": output}) == [5]
-
-
-@pytest.mark.rules("D11")
-def test_a_history_that_was_cut_is_read_as_it_stands() -> None:
-    """Results whose calls are gone count for nothing, and disturb nothing."""
-    assert places(RESULT, *TWICE) == [5]
-    assert places() == []
