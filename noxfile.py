@@ -1,8 +1,9 @@
 """All checks of the repository: `nox` runs them, `nox -l` lists them.
 
 Packages are found by looking under packages/. For each, tests/ has a folder of its name, without
-"repeatguard-" and with underscores, and docs/examples/ a file of that name behind "try_", and one
-behind "use_" for a framework, since a file by a framework's name would be imported in its place.
+"repeatguard-" and with underscores. For the core and for each adapter, docs/examples/ has a file of
+that name behind "try_", and one behind "use_" for a framework, since a file by a framework's name
+would be imported in its place.
 """
 
 from __future__ import annotations
@@ -96,6 +97,8 @@ class Package:
 
 
 PACKAGES = [Package(file.parent) for file in sorted(ROOT.glob("packages/*/pyproject.toml"))]
+#: What tests import beside what they test: the contract kit, with its report.
+KIT = next(package for package in PACKAGES if package.short == "testing")
 ALL_TEST_REQUIREMENTS = [requirement for package in PACKAGES for requirement in package.test_requirements]
 #: The releases of other packages that ours is compared with.
 PEERS = [
@@ -123,7 +126,7 @@ def tests(session: nox.Session, package: Package, releases: str) -> None:
     framework = package.requirements[0].name
     pins = {"lowest": package.lowest, "newest": []}.get(releases, [f"{framework}=={releases}"])
     extra = [*package.beside(releases), *package.test_requirements]
-    session.install(*wheels(package), *pins, *extra, *dependency_group("test"))
+    session.install(*wheels(package, KIT), *pins, *extra, *dependency_group("test"))
     # Measuring tells the same of a package whatever it runs on: once is enough, and not where much is played.
     is_measured = releases == "newest" and session.python == package.pythons[0]
     coverage = [f"--cov={package.module}", "--cov-report=term-missing"] if is_measured else []
@@ -249,7 +252,7 @@ def typing(session: nox.Session) -> None:
     # From their folders: where modules name each other's types, a wheel's type would not be the type that is checked.
     editable = [argument for package in PACKAGES for argument in ("-e", str(package.folder))]
     session.install(*editable, *dependency_group("typing"), *dependency_group("release"), *ALL_TEST_REQUIREMENTS)
-    folders = [str(package.folder / "src" / package.module) for package in PACKAGES]
+    folders = sorted(str(file.parent) for package in PACKAGES for file in package.folder.glob("src/*/py.typed"))
     for folder in [*folders, "tests", "benchmarks", "docs/examples", "docs/site", "releasing", "noxfile.py"]:
         session.run("mypy", folder)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))

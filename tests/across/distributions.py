@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 import zipfile
 from dataclasses import dataclass
@@ -15,7 +16,13 @@ ROOT = Path(__file__).parents[2]
 HOME = "https://github.com/repeatguard/repeatguard"
 PACKAGES = sorted(file.parent.name for file in ROOT.glob("packages/*/pyproject.toml"))
 CORE = "repeatguard-core"
-ADAPTERS = [name for name in PACKAGES if name != CORE]
+KIT = "repeatguard-testing"
+#: A package is an adapter unless its pyproject.toml says otherwise.
+ADAPTERS = [
+    name
+    for name in PACKAGES
+    if not re.search(r"^adapter = false\b", (ROOT / f"packages/{name}/pyproject.toml").read_text("utf-8"), re.MULTILINE)
+]
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def test_the_readmes_configuration_file_loads(tmp_path: Path) -> None:
 
 def test_write_an_adapter_shows_the_pretend_adapter() -> None:
     """Its code is the code that the contract is run on."""
-    files = [file.read_text(encoding="utf-8") for file in ROOT.glob("tests/core/third_party_adapter/*.py")]
+    files = [file.read_text(encoding="utf-8") for file in ROOT.glob("tests/testing/third_party_adapter/*.py")]
     for block in blocks(ROOT / "docs/write-an-adapter.md", "python"):
         assert any(block.content in text for text in files), block.content
 

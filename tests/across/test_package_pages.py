@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from repeatguard_core import is_reminder
 
-from tests.across.distributions import ADAPTERS, CORE, HOME, PACKAGES, ROOT, Distribution
+from tests.across.distributions import ADAPTERS, HOME, PACKAGES, ROOT, Distribution
 from tests.wire.strict_server import StrictServer
 
 FILES = f"{HOME}/blob/main/"
@@ -111,9 +111,10 @@ def test_an_adapters_page_runs_as_it_stands(package: str) -> None:
     assert [text for body in server.requests for text in reminders(body)] == [shown.strip()]
 
 
-def test_the_cores_page_runs_as_it_stands() -> None:
+@pytest.mark.parametrize("package", sorted({*PACKAGES} - {*ADAPTERS}))
+def test_another_packages_page_runs_as_it_stands(package: str) -> None:
     """It prints what the page says."""
-    (code,), (shown,) = blocks(CORE, "python"), blocks(CORE, "text")
+    (code,), (shown,) = blocks(package, "python"), blocks(package, "text")
     assert run(code) == shown
 
 

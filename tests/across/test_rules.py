@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from repeatguard_core.testing import RULES, SCENARIOS, AdapterContract
+from repeatguard_testing import RULES, SCENARIOS, AdapterContract
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.across.distributions import CORE, PACKAGES, ROOT
+from tests.across.distributions import PACKAGES, ROOT
 
 PAGE = (ROOT / "docs/support.md").read_text(encoding="utf-8")
 
@@ -31,11 +31,3 @@ def test_the_row_of_a_package_is_what_its_configuration_says(package: str) -> No
 def test_the_page_has_a_row_for_each_package() -> None:
     """And for nothing else."""
     assert sorted(re.findall(r"^\| `(repeatguard-[\w-]+)`", PAGE, re.MULTILINE)) == PACKAGES
-
-
-def test_the_form_for_bugs_lists_each_package() -> None:
-    """The core first."""
-    form = (ROOT / ".github/ISSUE_TEMPLATE/bug.yml").read_text(encoding="utf-8")
-    listed = re.findall(r"^ +- (repeatguard-[\w-]+)$", form, re.MULTILINE)
-    assert listed[0] == CORE
-    assert sorted(listed) == PACKAGES

@@ -13,7 +13,7 @@ import repeatguard_core
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from tests.across.distributions import ADAPTERS, CORE, PACKAGES, ROOT, Distribution
+from tests.across.distributions import ADAPTERS, CORE, KIT, PACKAGES, ROOT, Distribution
 
 MIT = (ROOT / "LICENSE").read_bytes()
 
@@ -113,12 +113,12 @@ def imports(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def sources(package: str) -> list[Path]:
-    """List a package's source files, without the contract kit's."""
-    return [file for file in (ROOT / "packages" / package / "src").rglob("*.py") if "testing" not in file.parts]
+    """List a package's source files."""
+    return sorted((ROOT / "packages" / package / "src").rglob("*.py"))
 
 
 def test_the_core_imports_pydantic_alone() -> None:
-    """Beside the standard library and itself; and never the contract kit, which imports pytest."""
+    """Beside the standard library and itself; never the contract kit, and never pytest."""
     allowed = {*sys.stdlib_module_names, "pydantic", "pydantic_core", "tomli", "repeatguard_core"}
     type_checking_only = {"typing_extensions"}
     with_an_extra = {"_opentelemetry.py": {"opentelemetry"}}
@@ -126,7 +126,27 @@ def test_the_core_imports_pydantic_alone() -> None:
         for module, _ in imports(file):
             may_be_imported = allowed | type_checking_only | with_an_extra.get(file.name, set())
             assert module.partition(".")[0] in may_be_imported, f"{file.name} imports {module}"
-            assert not module.startswith("repeatguard_core.testing"), f"{file.name} imports {module}"
+
+
+def test_the_kit_imports_what_the_core_exports() -> None:
+    """Beside the standard library, pytest, Hypothesis and itself, so that it holds for every version of the core."""
+    allowed = {*sys.stdlib_module_names, "hypothesis", "pytest", "repeatguard_testing"}
+    for file in sources(KIT):
+        for module, name in imports(file):
+            if module.partition(".")[0] == "repeatguard_core":
+                assert module == "repeatguard_core", f"{file.name} imports {module}"
+                assert name in repeatguard_core.__all__, f"{file.name} imports {name}"
+            else:
+                assert module.partition(".")[0] in allowed, f"{file.name} imports {module}"
+
+
+def test_the_kit_requires_the_core_of_its_own_version(wheels: dict[str, Distribution]) -> None:
+    """And brings its plugin to pytest by itself."""
+    version = wheels[KIT].metadata["Version"]
+    (core,) = [requirement for requirement in wheels[KIT].requirements if requirement.name == CORE]
+    assert core.specifier == SpecifierSet(f"~={version}")
+    (points,) = [content for name, content in wheels[KIT].files.items() if name.endswith("entry_points.txt")]
+    assert points.decode().split() == ["[pytest11]", "repeatguard", "=", "repeatguard_pytest"]
 
 
 def test_the_chain_imports_no_file_no_clock_and_no_words() -> None:

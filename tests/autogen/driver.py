@@ -23,7 +23,7 @@ from autogen_core.model_context import ChatCompletionContextState
 from autogen_core.models import ChatCompletionClient, LLMMessage, UserMessage
 from autogen_core.tool_agent import ToolAgent, ToolException, tool_agent_caller_loop
 from repeatguard_autogen import RepeatGuardConfig, RepeatGuardHandler, RepeatLoopError
-from repeatguard_core.testing import Capability, Driver, MakeGuard, Options, Request, Script, Turn
+from repeatguard_testing import Capability, Driver, MakeGuard, Options, Request, Script, Turn
 
 from tests.autogen.playing import TOOLS, AgentPlayer, PlayedClient, Player
 

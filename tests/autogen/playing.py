@@ -20,7 +20,7 @@ from autogen_core.models import (
 )
 from autogen_core.tools import FunctionTool, ToolSchema
 from repeatguard_autogen import RepeatGuardHandler
-from repeatguard_core.testing import (
+from repeatguard_testing import (
     RETURNING_TOOLS,
     Called,
     Entry,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from repeatguard_core.testing import AdapterContract
+from repeatguard_testing import AdapterContract
 
 from tests.autogen.driver import (
     LOOPS_WITHIN_A_TURN,

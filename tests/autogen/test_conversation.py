@@ -19,7 +19,7 @@ from autogen_core.models import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from repeatguard_autogen import GuardedContext, Reminder, RepeatGuardConfig, RepeatGuardHandler
-from repeatguard_core.testing import AdapterContract
+from repeatguard_testing import AdapterContract
 
 from tests.autogen.driver import AcrossTurnsDriver, _AcrossTurns
 from tests.autogen.scripted_client import assert_append_only, call, reminders, words

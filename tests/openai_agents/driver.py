@@ -11,7 +11,8 @@ from typing import Any, cast
 from agents import Agent, Model, ModelResponse, RunConfig, RunHooks, Runner, RunState, Usage, function_tool
 from agents.items import TResponseOutputItem, TResponseStreamEvent
 from agents.run_config import CallModelData, ModelInputData
-from repeatguard_core.testing import (
+from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks, RepeatLoopError
+from repeatguard_testing import (
     RETURNING_TOOLS,
     Called,
     Driver,
@@ -26,7 +27,6 @@ from repeatguard_core.testing import (
     Turn,
     Wrote,
 )
-from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks, RepeatLoopError
 
 from tests.openai_agents.scripted_model import as_stream, call, say
 

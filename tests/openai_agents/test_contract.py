@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from repeatguard_core.adapters import RunMemory
-from repeatguard_core.testing import AdapterContract
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
+from repeatguard_testing import AdapterContract
 
 from tests.openai_agents.driver import OpenAIAgentsDriver
 

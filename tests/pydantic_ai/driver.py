@@ -22,7 +22,8 @@ from pydantic_ai.run import AgentRun
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDenied
 from pydantic_ai.usage import UsageLimits
 from pydantic_graph import End
-from repeatguard_core.testing import (
+from repeatguard_pydantic_ai import RepeatGuardConfig, RepeatGuardProcessor, RepeatLoopError
+from repeatguard_testing import (
     RETURNING_TOOLS,
     Called,
     Capability,
@@ -39,7 +40,6 @@ from repeatguard_core.testing import (
     Turn,
     Wrote,
 )
-from repeatguard_pydantic_ai import RepeatGuardConfig, RepeatGuardProcessor, RepeatLoopError
 
 from tests.pydantic_ai.scripted_model import call, model_that, text_of
 from tests.pydantic_ai.wiring import in_front, wired

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic_ai import RunContext
-from repeatguard_core.testing import AdapterContract, Options
 from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardConfig, RepeatGuardProcessor
 from repeatguard_pydantic_ai._derivation import Missing, RunMemory
+from repeatguard_testing import AdapterContract, Options
 
 from tests.pydantic_ai.driver import ProcessorDriver, PydanticAIDriver
 

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Final
 
-from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core.testing._checks import ContractError
+from repeatguard_core import RepeatGuardConfig
+
+from repeatguard_testing._checks import ContractError
 
 __all__ = [
     "Barrier",

@@ -10,9 +10,9 @@ from itertools import groupby
 from typing import Any
 
 from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, RepeatLoopError, Stop, ToolCall
-from repeatguard_core.testing import Called, Entry, MakeGuard, Options, Other, Request, Returned, Said, Script
+from repeatguard_testing import Called, Entry, MakeGuard, Options, Other, Request, Returned, Said, Script
 
-from tests.core.kit.reference import Conversation, ReferenceDriver, ReferenceGuard
+from tests.testing.reference import Conversation, ReferenceDriver, ReferenceGuard
 
 
 class CountsTwice(ReferenceGuard):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
-from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._reminder import Reminder
-from repeatguard_core.testing._script import Capability, Script
+from repeatguard_core import Reminder, RepeatGuardConfig
+
+from repeatguard_testing._script import Capability, Script
 
 __all__ = ["Called", "Driver", "Entry", "MakeGuard", "Options", "Other", "Request", "Returned", "Said", "Wrote"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from repeatguard_core import Reminder, RepeatGuardConfig, RepeatLoopError, Stop, ToolCall, is_reminder
 from repeatguard_core.adapters import Guard
-from repeatguard_core.testing import (
+from repeatguard_testing import (
     MEANINGS,
     RETURNING_TOOLS,
     Call,

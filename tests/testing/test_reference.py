@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from repeatguard_core.testing import AdapterContract
+from repeatguard_testing import AdapterContract
 
-from tests.core.kit.reference import ReferenceDriver
+from tests.testing.reference import ReferenceDriver
 
 
 class TestReference(AdapterContract):

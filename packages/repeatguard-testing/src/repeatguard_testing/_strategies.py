@@ -8,10 +8,9 @@ from itertools import chain
 from typing import Final
 
 from hypothesis import strategies as st
+from repeatguard_core import RepeatGuardConfig, canonical_arguments
 
-from repeatguard_core._arguments import canonical_arguments
-from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core.testing._script import (
+from repeatguard_testing._script import (
     MEANINGS,
     RETURNING_TOOLS,
     Call,

@@ -1,12 +1,12 @@
 """The adapter contract kit: one definition of right for every adapter.
 
 An adapter's author writes a `Driver`, which plays scripts in the framework, and a test class that
-inherits from `AdapterContract`. It needs ``repeatguard-core[testing]``.
+inherits from `AdapterContract`. In pytest, the report on all rules and adapters comes by itself.
 """
 
-from repeatguard_core.testing._checks import ContractError
-from repeatguard_core.testing._contract import AdapterContract
-from repeatguard_core.testing._driver import (
+from repeatguard_testing._checks import ContractError
+from repeatguard_testing._contract import AdapterContract
+from repeatguard_testing._driver import (
     Called,
     Driver,
     Entry,
@@ -18,9 +18,9 @@ from repeatguard_core.testing._driver import (
     Said,
     Wrote,
 )
-from repeatguard_core.testing._rules import RULES
-from repeatguard_core.testing._scenarios import SCENARIOS, Scenario
-from repeatguard_core.testing._script import MEANINGS, RETURNING_TOOLS, Call, Capability, Run, Script, Turn
+from repeatguard_testing._rules import RULES
+from repeatguard_testing._scenarios import SCENARIOS, Scenario
+from repeatguard_testing._script import MEANINGS, RETURNING_TOOLS, Call, Capability, Run, Script, Turn
 
 __all__ = [
     "MEANINGS",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
 import pytest
+from repeatguard_core import RepeatGuardConfig
 
-from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core.testing._checks import (
+from repeatguard_testing._checks import (
     ContractError,
     Stopped,
     check_invariants,
@@ -17,11 +17,10 @@ from repeatguard_core.testing._checks import (
     check_stops,
     check_untouched,
 )
-from repeatguard_core.testing._driver import Driver, MakeGuard, Options, Request
-from repeatguard_core.testing._oracle import Expected, due_reminders, expected_requests
-from repeatguard_core.testing._report import Report
-from repeatguard_core.testing._scenarios import SCENARIOS
-from repeatguard_core.testing._script import Capability, Script, needs_of
+from repeatguard_testing._driver import Driver, MakeGuard, Options, Request
+from repeatguard_testing._oracle import Expected, due_reminders, expected_requests
+from repeatguard_testing._scenarios import SCENARIOS
+from repeatguard_testing._script import Capability, Script, needs_of
 
 __all__ = ["ContractBase"]
 
@@ -56,7 +55,6 @@ class ContractBase:
         if not isinstance(getattr(self, "driver", None), Driver) or not getattr(self.driver, "name", ""):
             msg = f"{type(self).__name__}.driver must be an instance of a Driver that has a name"
             raise pytest.UsageError(msg)
-        Report.of(metafunc.config)
         if "scenario" in metafunc.fixturenames:
             metafunc.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
         if "streamed" in metafunc.fixturenames:

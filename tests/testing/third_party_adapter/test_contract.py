@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from repeatguard_core import RepeatGuardConfig, RepeatLoopError
-from repeatguard_core.testing import (
+from repeatguard_testing import (
     RETURNING_TOOLS,
     AdapterContract,
     Called,
@@ -25,8 +25,8 @@ from repeatguard_core.testing import (
     Wrote,
 )
 
-from tests.core.third_party_adapter.tiny_guard import TinyGuard
-from tests.core.third_party_adapter.tiny_loop import Message, Model, run
+from tests.testing.third_party_adapter.tiny_guard import TinyGuard
+from tests.testing.third_party_adapter.tiny_loop import Message, Model, run
 
 
 class TinyDriver(Driver):

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
-from repeatguard_core._arguments import canonical_arguments
-from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._reminder import Decision, Due, QuotedCall, Reminder, compose
-from repeatguard_core._templates import Wording
-from repeatguard_core.testing._driver import Called, Entry, Returned, Said, Wrote
-from repeatguard_core.testing._script import MEANINGS, RETURNING_TOOLS, Call, Run, Script, Turn
+from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
+
+from repeatguard_testing._driver import Called, Entry, Returned, Said, Wrote
+from repeatguard_testing._script import MEANINGS, RETURNING_TOOLS, Call, Run, Script, Turn
 
 __all__ = ["Expected", "due_reminders", "expected_requests", "turns_played"]
 
@@ -38,15 +36,24 @@ class Expected:
     is_first: bool = False
     stops: bool = False
 
-    def reminder(self, config: RepeatGuardConfig) -> Decision:
-        """Put it in the words that the core has for it."""
-        written = [(call.tool, canonical_arguments(call.arguments)) for call in self.calls]
-        quoted = [QuotedCall.of(tool, arguments) for tool, arguments in written]
-        return compose(
-            Due(quoted, self.count, 0, self.is_first, stop_after=0 if self.stops else None),
-            Wording(config.first_reminder, config.later_reminder),
-            preview_chars=config.arguments_preview_chars,
+    def reminder(self, config: RepeatGuardConfig) -> Reminder:
+        """Return it in the words that the core has for it: those of a chain that knows of nothing else.
+
+        Args:
+            config: The configuration, for the wording and the length of the preview.
+        """
+        plain = RepeatGuardConfig(
+            thresholds=(self.count, self.count + 1) if self.is_first else (2, self.count),
+            arguments_preview_chars=config.arguments_preview_chars,
+            first_reminder=config.first_reminder,
+            later_reminder=config.later_reminder,
+            max_cycle_length=len(self.calls),
         )
+        chain = RepeatChain(plain)
+        batch = [ToolCall(call.tool, call.arguments) for call in self.calls]
+        *_, reminder = (chain.observe([call]) for _ in range(self.count) for call in batch)
+        assert isinstance(reminder, Reminder)
+        return reminder
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +126,7 @@ def expected_requests(script: Script, config: RepeatGuardConfig, due: Sequence[E
     Returns:
         The requests' entries. The content of results is left empty: it is the framework's.
     """
-    decisions = {each.turn: each.reminder(config) for each in due}
-    texts = {turn: each.text for turn, each in decisions.items() if isinstance(each, Reminder)}
+    texts = {each.turn: each.reminder(config).text for each in due if not each.stops}
     requests: list[tuple[Entry, ...]] = []
     conversation: list[Entry] = []
     for (run, first_turn), turns in zip(_numbered(script), turns_played(script, due), strict=True):

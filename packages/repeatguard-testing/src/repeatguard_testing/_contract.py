@@ -14,18 +14,17 @@ from typing import Final, NoReturn, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+from repeatguard_core import Reminder, RepeatGuardConfig
 
-from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._reminder import Reminder
-from repeatguard_core.testing._base import ContractBase
-from repeatguard_core.testing._checks import (
+from repeatguard_testing._base import ContractBase
+from repeatguard_testing._checks import (
     ContractError,
     check_invariants,
     check_untouched,
     reminders_in,
 )
-from repeatguard_core.testing._driver import MakeGuard, Options, Request
-from repeatguard_core.testing._probes import (
+from repeatguard_testing._driver import MakeGuard, Options, Request
+from repeatguard_testing._probes import (
     Barrier,
     FaultyConfig,
     PlantedError,
@@ -34,9 +33,9 @@ from repeatguard_core.testing._probes import (
     logged,
     reachable,
 )
-from repeatguard_core.testing._scenarios import AT_TWO_AND_FOUR, DONE, ONE, Scenario
-from repeatguard_core.testing._script import Call, Capability, Run, Script, Turn
-from repeatguard_core.testing._strategies import configured_scripts
+from repeatguard_testing._scenarios import AT_TWO_AND_FOUR, DONE, ONE, Scenario
+from repeatguard_testing._script import Call, Capability, Run, Script, Turn
+from repeatguard_testing._strategies import configured_scripts
 
 __all__ = ["AdapterContract"]
 

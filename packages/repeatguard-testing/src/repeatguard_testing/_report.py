@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 import pytest
 
-from repeatguard_core.testing._rules import RULES
+from repeatguard_testing._rules import RULES
 
 __all__ = ["Report"]
 
@@ -20,16 +20,6 @@ class Report:
     def __init__(self) -> None:
         self._outcomes: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         self._lacking: set[str] = set()
-
-    @classmethod
-    def of(cls, config: pytest.Config) -> None:
-        """Add the report to a test run, if it is not there yet.
-
-        Args:
-            config: The test run's configuration.
-        """
-        if not config.pluginmanager.has_plugin(_NAME):
-            config.pluginmanager.register(cls(), _NAME)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Note with each test which adapter it checks, and for which rules."""

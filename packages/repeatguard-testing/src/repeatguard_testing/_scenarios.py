@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core.testing._script import MEANINGS, Call, Run, Script, Turn
+from repeatguard_core import RepeatGuardConfig
+
+from repeatguard_testing._script import MEANINGS, Call, Run, Script, Turn
 
 __all__ = ["SCENARIOS", "Scenario"]
 

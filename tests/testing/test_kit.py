@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from repeatguard_core import RepeatGuardConfig
-from repeatguard_core.testing import (
+from repeatguard_testing import (
     RULES,
     SCENARIOS,
     AdapterContract,
@@ -26,11 +26,11 @@ from repeatguard_core.testing import (
     Turn,
     Wrote,
 )
-from repeatguard_core.testing._checks import check_requests, check_untouched
-from repeatguard_core.testing._oracle import due_reminders
+from repeatguard_testing._checks import check_requests, check_untouched
+from repeatguard_testing._oracle import due_reminders
 
-from tests.core.kit.broken import BROKEN
-from tests.core.kit.reference import ReferenceDriver
+from tests.testing.broken import BROKEN
+from tests.testing.reference import ReferenceDriver
 
 
 def attempt(driver: Driver, name: str, tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ def test_a_class_in_between_that_changes_the_contract_is_refused() -> None:
 
 CLASS = """
 import pytest
-from repeatguard_core.testing import AdapterContract, Capability
-from tests.core.kit.reference import ReferenceDriver
+from repeatguard_testing import AdapterContract, Capability
+from tests.testing.reference import ReferenceDriver
 
 class Mine(ReferenceDriver):
     name = "mine"
@@ -138,7 +138,7 @@ def test_something_else():
 @pytest.fixture
 def run_contract(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run a contract in a test run of its own."""
-    monkeypatch.syspath_prepend(Path(__file__).parents[3])
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
 
     def run(mark: str = "", lacks: str = "{}", *arguments: str, driver: str = "Mine()") -> pytest.RunResult:
         filled = CLASS.replace("{mark}", mark).replace("{lacks}", lacks).replace("{driver}", driver)
@@ -176,6 +176,18 @@ def test_what_a_framework_lacks_is_in_the_report(run_contract: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("option", [("-n", "1"), ("-p", "no:repeatguard")])
+def test_the_report_comes_by_the_plugin(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, option: tuple[str, str]
+) -> None:
+    """Also where other processes run the tests, without a line in a conftest; and it can be left out."""
+    pytester.makepyfile(test_mine=CLASS.format(mark="", lacks="{}", driver="Mine()"))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    result = pytester.runpytest_subprocess("-p", "no:randomly", "-p", "no:asyncio", "-k", "nothing_is_kept", *option)
+    assert result.parseoutcomes()["passed"] == 1
+    assert result.stdout.str().count("repeatguard: rules and adapters") == (option[0] == "-n")
+
+
 def test_a_lack_without_a_reason_is_refused(run_contract: Any) -> None:
     """A reason is what makes it more than a skipped test."""
     result = run_contract("", "{Capability.HANDOFF: ' '}", "-k", "declarations")
@@ -205,11 +217,11 @@ def test_without_further_runs_the_rest_is_checked(run_contract: Any) -> None:
 
 def test_a_failure_is_in_the_report(run_contract: Any) -> None:
     """By rule and adapter."""
-    broken = "ReferenceDriver.guard_class = __import__('tests.core.kit.broken', fromlist=['x']).IgnoresUntracked"
+    broken = "ReferenceDriver.guard_class = __import__('tests.testing.broken', fromlist=['x']).IgnoresUntracked"
     try:
         result = run_contract(broken, "{}", "-k", "bookkeeping or nothing_is_kept")
     finally:
-        from tests.core.kit.reference import ReferenceGuard  # noqa: PLC0415
+        from tests.testing.reference import ReferenceGuard  # noqa: PLC0415
 
         ReferenceDriver.guard_class = ReferenceGuard
     assert result.ret == pytest.ExitCode.TESTS_FAILED

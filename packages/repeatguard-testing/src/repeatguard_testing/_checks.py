@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 from typing import TypeAlias, TypeGuard
 
-from repeatguard_core._arguments import canonical_arguments
-from repeatguard_core._reminder import is_reminder
-from repeatguard_core.testing._driver import Called, Entry, Other, Request, Returned, Said, Wrote
+from repeatguard_core import canonical_arguments, is_reminder
+
+from repeatguard_testing._driver import Called, Entry, Other, Request, Returned, Said, Wrote
 
 __all__ = [
     "ContractError",

@@ -8,8 +8,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
-from repeatguard_core._arguments import canonical_arguments
-from repeatguard_core._config import RepeatGuardConfig
+from repeatguard_core import RepeatGuardConfig, canonical_arguments
 
 __all__ = ["MEANINGS", "RETURNING_TOOLS", "Call", "Capability", "Run", "Script", "Turn", "needs_of"]
 
