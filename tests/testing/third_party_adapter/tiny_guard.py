@@ -8,7 +8,7 @@ from functools import partial
 from repeatguard_core import RepeatLoopError, ToolCall, is_reminder
 from repeatguard_core.adapters import Guard, Insertion, Item, Kind, Transcript, insert
 
-from tests.core.third_party_adapter.tiny_loop import Message
+from tests.testing.third_party_adapter.tiny_loop import Message
 
 
 class TinyTranscript(Transcript[Message]):
