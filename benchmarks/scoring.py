@@ -9,7 +9,7 @@ from enum import Enum
 from statistics import NormalDist
 from typing import Final
 
-from repeatguard_core import RepeatChain, RepeatGuardConfig
+from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig
 
 from benchmarks.trajectories import CYCLE, Trajectory
 
@@ -235,7 +235,7 @@ def replay(line: int, trajectory: Trajectory, config: RepeatGuardConfig) -> list
         seen = 0
         for batch in batches:
             reminder = chain.observe(batch)
-            if reminder is not None:
+            if isinstance(reminder, Reminder):
                 call = seen + max(index for index, each in enumerate(batch) if each.name == reminder.tool_name)
                 falls_into = next((known for label, known in labels if label.holds(segment, call)), None)
                 tool, threshold, count = reminder.tool_name, reminder.threshold, reminder.count

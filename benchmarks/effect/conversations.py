@@ -57,7 +57,8 @@ def conversation(
     latest: Reminder | None = None
     for number, result in enumerate(results, 1):
         messages += [_asked(call, number), {"role": "tool", "tool_call_id": _id(number), "content": result}]
-        reminder = chain.observe([ToolCall(call.tool, call.text, result)]) if chain else None
+        decision = chain.observe([ToolCall(call.tool, call.text, result)]) if chain else None
+        reminder = decision if isinstance(decision, Reminder) else None
         latest = reminder or (latest if arm.place == "last" else None)
         if reminder and arm.place == "in_result":
             messages[-1]["content"] += f"\n\n{reminder.text}"

@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
+from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
 
 from tests.across.pages import README, ROOT, blocks, documents
 
@@ -48,7 +48,7 @@ def test_the_readme_quotes_what_the_model_reads() -> None:
     """Both texts, to the letter."""
     chain = RepeatChain(RepeatGuardConfig(thresholds=(3, 5)))
     due = [chain.observe([ToolCall("run_sql", '{"query": "select 1"}')]) for _ in range(5)]
-    texts = [reminder.text for reminder in due if reminder]
+    texts = [reminder.text for reminder in due if isinstance(reminder, Reminder)]
     assert [block.content.strip() for block in blocks(README, "text")][:2] == texts
 
 

@@ -12,7 +12,7 @@ from autogen_agentchat.agents import UserProxyAgent
 from autogen_agentchat.base import TerminatedException
 from autogen_core.model_context import UnboundedChatCompletionContext
 from repeatguard_autogen import RepeatGuardConfig, RepeatGuardHandler
-from repeatguard_core import RepeatChain, RepeatLoopError, ToolCall
+from repeatguard_core import RepeatChain, RepeatLoopError, Stop, ToolCall
 from repeatguard_core.adapters import Guard
 from repeatguard_openai_agents import RepeatGuardHooks
 from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardProcessor
@@ -215,10 +215,10 @@ def test_what_is_logged(
 @pytest.mark.rules("X5")
 def test_the_end_of_a_run() -> None:
     """The tool, the count and the setting."""
-    reminder = RepeatChain(RepeatGuardConfig(stop_after=9)).observe([ToolCall("search")] * 9)
-    assert reminder is not None
+    stop = RepeatChain(RepeatGuardConfig(stop_after=9)).observe([ToolCall("search")] * 9)
+    assert isinstance(stop, Stop)
     words = "search called 9 times in a row with the same arguments (stop_after=9)"
-    assert str(RepeatLoopError(reminder)) == words
+    assert str(RepeatLoopError(stop)) == words
 
 
 @pytest.mark.rules("X5")

@@ -7,8 +7,10 @@ from typing import TypeAlias, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
+from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
 from repeatguard_core._cycles import TABLE, Event
+
+from tests.core.decisions import reminders_among
 
 SELECT = ToolCall("run_sql", '{"q": "select 1"}')
 OTHER_SELECT = ToolCall("run_sql", '{"q": "select 2"}')
@@ -210,8 +212,7 @@ def test_the_chain_against_a_naive_reading(history: list[Op], thresholds: set[in
             guard.reset()
             continue
         calls = [ToolCall(name, data.draw(st.sampled_from(SPELLINGS[number]))) for name, number in op]
-        reminder = guard.observe(calls)
-        seen.append((reminder.tool_name, reminder.count, reminder.is_first) if reminder else None)
+        seen += [(r.tool_name, r.count, r.is_first) for r in reminders_among([guard.observe(calls)])] or [None]
     assert seen == naive(history, thresholds)
 
 
@@ -219,9 +220,9 @@ def test_the_chain_against_a_naive_reading(history: list[Op], thresholds: set[in
 def test_what_a_reminder_says_of_itself() -> None:
     """Every field is filled, in the first reminder and in the later ones."""
     guard = chain()
-    reminders = [reminder for reminder in (guard.observe([SELECT]) for _ in range(4)) if reminder]
+    reminders = reminders_among(guard.observe([SELECT]) for _ in range(4))
     assert [(r.tool_name, r.count, r.threshold, r.is_first) for r in reminders] == [
         ("run_sql", 2, 2, True),
         ("run_sql", 4, 4, False),
     ]
-    assert all(isinstance(r, Reminder) and r.arguments == '{"q":"select 1"}' for r in reminders)
+    assert all(r.arguments == '{"q":"select 1"}' for r in reminders)

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
 from repeatguard_core._cycles import STEPS, Step
 
+from tests.core.decisions import as_reminder
+
 A = ToolCall("search", '{"q": 1}')
 A_IN_OTHER_WORDS = ToolCall("search", {"q": 1.0})
 B = ToolCall("fetch", '{"url": "b"}')
@@ -29,10 +31,9 @@ def observed(letters: str, **settings: object) -> list[tuple[int, str, int]]:
 
 
 def reminder_of(letters: str, **settings: object) -> Reminder:
-    """Observe calls in one batch, and give the reminder that is due."""
-    reminder = RepeatChain(RepeatGuardConfig.model_validate(settings)).observe(BY_LETTER[each] for each in letters)
-    assert reminder is not None
-    return reminder
+    """Observe calls in one batch, and return the reminder that is due."""
+    chain = RepeatChain(RepeatGuardConfig.model_validate(settings))
+    return as_reminder(chain.observe(BY_LETTER[each] for each in letters))
 
 
 @pytest.mark.rules("X1")
@@ -168,8 +169,7 @@ def test_the_preview_is_bounded_as_a_whole(preview: int, quoted: list[str]) -> N
     """What the short arguments leave is shared among the long ones, and what is cut is counted."""
     calls = [ToolCall("write", {"t": "0123456789"}), ToolCall("write", {"t": "ab"}), ToolCall("read")]
     chain = RepeatChain(RepeatGuardConfig(thresholds=(2, 3), arguments_preview_chars=preview))
-    reminder = chain.observe(calls * 3)
-    assert reminder is not None
+    reminder = as_reminder(chain.observe(calls * 3))
     lines = re.findall("^- (?:write|read) (.*)$", reminder.text, re.MULTILINE)
     assert lines == quoted
     assert sum(len(re.sub(r"… .*", "", line)) for line in lines) <= preview

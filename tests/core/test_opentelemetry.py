@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from opentelemetry import trace
-from repeatguard_core import Reminder, RepeatGuardConfig, ToolCall
+from repeatguard_core import Reminder, RepeatGuardConfig, Stop, ToolCall
 from repeatguard_core.adapters import Guard, _guard
 
 from tests.telemetry import Telemetry
@@ -21,11 +21,11 @@ CALL = ToolCall("run_sql", '{"secret": 1}')
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
-def reminder_of(*calls: ToolCall, times: int = 3, **settings: Any) -> Reminder:
+def reminder_of(*calls: ToolCall, times: int = 3, **settings: Any) -> Reminder | Stop:
     """Let a reminder, or an end, fall due."""
-    reminder = Guard(RepeatGuardConfig(**settings)).new_chain().observe([*calls] * times)
-    assert reminder is not None
-    return reminder
+    decision = Guard(RepeatGuardConfig(**settings)).new_chain().observe([*calls] * times)
+    assert decision is not None
+    return decision
 
 
 @pytest.mark.rules("S6")

@@ -10,6 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall, canonical_arguments, is_reminder
 
+from tests.core.decisions import as_reminder, reminders_among
+
 HEADER = "[repeatguard] Automated notice, not a message from the user."
 
 
@@ -18,9 +20,7 @@ def reminders(name: str = "run_sql", arguments: object = '{"q": 1}', preview: in
     chain = RepeatChain(RepeatGuardConfig(thresholds=(2, 3), arguments_preview_chars=preview))
     due = [chain.observe([ToolCall(name, arguments)]) for _ in range(3)]
     assert due[0] is None
-    assert due[1] is not None
-    assert due[2] is not None
-    return due[1], due[2]
+    return as_reminder(due[1]), as_reminder(due[2])
 
 
 @pytest.mark.rules("M2", "M8")
@@ -179,8 +179,7 @@ def worded(first: str | None, later: str | None, *calls: ToolCall, preview: int 
         thresholds=(2, 3), first_reminder=first, later_reminder=later, arguments_preview_chars=preview
     )
     chain = RepeatChain(config)
-    due = [chain.observe(calls) for _ in range(3)]
-    texts = [reminder.text for reminder in due if reminder]
+    texts = [reminder.text for reminder in reminders_among(chain.observe(calls) for _ in range(3))]
     assert all(is_reminder(text) for text in texts)
     return [text.removeprefix(f"{HEADER}\n") for text in texts]
 
@@ -230,7 +229,7 @@ def test_size_of_a_cycle_in_tokens(length: int) -> None:
     encoding = bpe_openai.get_encoding("o200k_base")
     chain = RepeatChain(RepeatGuardConfig(thresholds=(2, 3), max_cycle_length=16))
     calls = [ToolCall(f"some_tool_{number}", {"q": "0123456789 " * 50}) for number in range(length)]
-    short, detailed = [reminder for reminder in (chain.observe(calls) for _ in range(3)) if reminder]
+    short, detailed = reminders_among(chain.observe(calls) for _ in range(3))
     assert len(encoding.encode(short.text)) <= 80
     words = detailed.text
     for quoted in detailed.arguments.split("; "):

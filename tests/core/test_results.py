@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
 
+from tests.core.decisions import as_reminder
+
 
 def chain(policy: str, **settings: object) -> RepeatChain:
     """Make a chain that goes by a policy and reminds at 2 and 4, of identical calls in a row."""
@@ -172,9 +174,9 @@ def test_the_chain_against_the_words_of_the_rule(
     guard, naive = chain(policy, thresholds=thresholds), Naive(policy, thresholds)
     before: set[int] = set()
     for end, (arguments, result) in enumerate(calls, 1):
-        reminder = guard.observe([ToolCall("search", arguments, result)])
+        decision = guard.observe([ToolCall("search", arguments, result)])
         due = naive.due(calls[:end])
         is_new_chain = not before <= due
         newly_due = due if is_new_chain else due - before
-        assert {reminder.threshold} if reminder else set() == newly_due
+        assert ({as_reminder(decision).threshold} if decision else set()) == newly_due
         before = due

@@ -20,6 +20,7 @@ from repeatguard_core import (
     canonical_arguments,
 )
 
+from tests.core.decisions import as_stop, reminders_among
 from tests.core.json_values import any_value
 
 SELECT = ToolCall("run_sql", '{"q": 1}')
@@ -148,17 +149,19 @@ def test_which_arguments_of_which_tool() -> None:
 )
 def test_further_reminders(every: int | None, counts: list[int]) -> None:
     """They are detailed ones, and name the highest threshold as the one that was reached."""
-    reminders = due(10, remind_every=every)
-    assert [number for number, _ in reminders] == counts
-    assert [reminder.count for _, reminder in reminders] == counts
-    assert [reminder.is_first for _, reminder in reminders] == [True] + [False] * (len(counts) - 1)
-    assert [reminder.threshold for _, reminder in reminders] == [2] + [4] * (len(counts) - 1)
+    due_at = due(10, remind_every=every)
+    reminders = reminders_among(decision for _, decision in due_at)
+    assert [number for number, _ in due_at] == counts
+    assert [reminder.count for reminder in reminders] == counts
+    assert [reminder.is_first for reminder in reminders] == [True] + [False] * (len(counts) - 1)
+    assert [reminder.threshold for reminder in reminders] == [2] + [4] * (len(counts) - 1)
 
 
 @pytest.mark.rules("X4", "M2")
 def test_further_reminders_after_a_single_threshold_are_detailed() -> None:
     """Only the threshold itself gives the short text."""
-    texts = [reminder.text for _, reminder in due(4, thresholds=[2], remind_every=1)]
+    due_at = due(4, thresholds=[2], remind_every=1)
+    texts = [reminder.text for reminder in reminders_among(decision for _, decision in due_at)]
     assert ["consecutive_calls" in text for text in texts] == [False, True, True]
 
 
@@ -282,8 +285,7 @@ def test_entries_come_in_any_kind_of_list(kind: Any) -> None:
 def test_the_error_about_a_cycle() -> None:
     """It names all tools."""
     chain = RepeatChain(RepeatGuardConfig(thresholds=(2,), stop_after=3))
-    reminder = chain.observe([SELECT, ToolCall("fe\ntch")] * 3)
-    assert reminder is not None
-    assert str(RepeatLoopError(reminder)) == (
+    stop = as_stop(chain.observe([SELECT, ToolCall("fe\ntch")] * 3))
+    assert str(RepeatLoopError(stop)) == (
         r"a cycle of run_sql, fe\ntch called 3 times in a row with the same arguments (stop_after=3)"
     )

@@ -9,14 +9,14 @@ import pytest
 from repeatguard_core import Reminder, RepeatGuardConfig, ToolCall
 from repeatguard_core.adapters import Guard
 
+from tests.core.decisions import as_reminder, as_stop
+
 CALL = ToolCall("run_sql", '{"secret": 1}')
 
 
 def reminder_of(support: Guard) -> Reminder:
-    """Let a reminder fall due."""
-    reminder = support.new_chain().observe([CALL] * 3)
-    assert reminder is not None
-    return reminder
+    """Make a reminder fall due."""
+    return as_reminder(support.new_chain().observe([CALL] * 3))
 
 
 @pytest.mark.rules("S6")
@@ -63,7 +63,7 @@ def test_the_end_of_a_run_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """As a warning, without arguments, and it is no reminder to hand on."""
     seen: list[Reminder] = []
     support = Guard(RepeatGuardConfig(thresholds=(2,), stop_after=3), on_reminder=seen.append)
-    support.announce(reminder_of(support))
+    support.announce(as_stop(support.new_chain().observe([CALL] * 3)))
     (record,) = caplog.records
     assert (record.levelno, record.getMessage()) == (
         logging.WARNING,
