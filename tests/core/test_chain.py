@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
-from repeatguard_core._cycles import TABLE, Event
+from repeatguard_core._cycles import TRANSITIONS, Event
 
 from tests.core.decisions import reminders_among
 
@@ -31,8 +31,8 @@ def counts(chain: RepeatChain, *batches: list[ToolCall]) -> list[int | None]:
 
 @pytest.mark.rules("D1", "D6", "D10", "D11")
 def test_every_event_has_a_rule() -> None:
-    """The table is complete."""
-    assert set(TABLE) == set(get_args(Event))
+    """The table is complete: every event has its row."""
+    assert set(TRANSITIONS) == set(get_args(Event))
 
 
 @pytest.mark.rules("D1")

@@ -1,19 +1,19 @@
-"""X1: cycles, against a naive search, and what a chain holds of them."""
+"""X1: cycles, against a slow reading of the rule, and what a chain holds of them."""
 
 from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Sequence
-from typing import get_args
+from copy import copy
+from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
-from repeatguard_core._cycles import STEPS, Step
 
-from tests.core.decisions import as_reminder
+from tests.core.decisions import as_reminder, as_stop
 
 A = ToolCall("search", '{"q": 1}')
 A_IN_OTHER_WORDS = ToolCall("search", {"q": 1.0})
@@ -37,12 +37,6 @@ def reminder_of(letters: str, **settings: object) -> Reminder:
 
 
 @pytest.mark.rules("X1")
-def test_every_step_has_a_rule() -> None:
-    """The table of a row is complete."""
-    assert set(STEPS) == set(get_args(Step))
-
-
-@pytest.mark.rules("X1")
 @pytest.mark.parametrize(
     ("letters", "reminded"),
     [
@@ -58,10 +52,21 @@ def test_every_step_has_a_rule() -> None:
         ("ABABBABAB", []),
         ("ABABADABAB", []),
         ("AABAABAAB", [(9, "search-search-fetch", 3)]),
+        ("BABBABBAB", [(9, "fetch-search-fetch", 3)]),
+        ("ABBABBABB", [(9, "search-fetch-fetch", 3)]),
+        ("ABB" * 6, [(9, "search-fetch-fetch", 3), (15, "search-fetch-fetch", 5)]),
+        ("AABB" * 3, [(12, "search-search-fetch-fetch", 3)]),
+        ("ABCC" * 3, [(12, "search-fetch-search-search", 3)]),
+        (
+            "AAABAAABAAAB",
+            [(3, "search", 3), (7, "search", 3), (11, "search", 3), (12, "search-search-search-fetch", 3)],
+        ),
+        ("ABBBABBBABBB", [(4, "fetch", 3), (8, "fetch", 3), (12, "search-fetch-fetch-fetch", 3)]),
+        ("ABCDABCD" * 2 + "ABCD", [(12, "search-fetch-search-note", 3), (20, "search-fetch-search-note", 5)]),
     ],
 )
 def test_cycles_by_hand(letters: str, reminded: list[tuple[int, str, int]]) -> None:
-    """At the completion of a repetition, and by the shortest cycle only."""
+    """When a round is complete, of the length with the longest run, and whichever call comes first in a round."""
     assert observed(letters) == reminded
 
 
@@ -75,21 +80,76 @@ def test_a_cycle_longer_than_the_longest_is_none() -> None:
     assert observed("ABABABABAB", max_cycle_length=1) == []
 
 
-# --- against a naive search --------------------------------------------------------------------
+# --- a cycle and a chain in it -------------------------------------------------------------------
 
 
-def naive(calls: Sequence[str], longest: int) -> tuple[int, int] | None:
-    """Look for the shortest tail that came twice or more: its length, and how often, if it is now complete."""
+@pytest.mark.rules("X1")
+def test_a_second_round_does_not_hide_a_third_call() -> None:
+    """Each length is asked for its threshold before one is chosen."""
+    assert observed("BBBABBB") == [(3, "fetch", 3), (7, "fetch", 3)]  # and B B B A has come nearly twice
+    assert observed("BBABBBABBB") == [(6, "fetch", 3), (10, "fetch", 3)]
+    assert observed("ABBBABBB") == [(4, "fetch", 3), (8, "fetch", 3)]  # the second round of A B B B is complete
+    assert observed("ABBABB", thresholds=[2]) == [(3, "fetch", 2), (6, "search-fetch-fetch", 2)]
+
+
+@pytest.mark.rules("X1", "X5")
+def test_an_end_wins_over_a_longer_run() -> None:
+    """The third call in a row ends the run, though a cycle has come twice at the same call."""
+    tools = [{"match": "fetch", "thresholds": [2], "stop_after": 3}]
+    chain = RepeatChain(RepeatGuardConfig.model_validate({"thresholds": [2], "tools": tools}))
+    first = [chain.observe([BY_LETTER[letter]]) for letter in "ABBBABB"]
+    assert as_stop(first[3]).tool_names == ("fetch",)
+    assert as_stop(chain.observe([B])).tool_names == ("fetch",)
+    only_reminders = RepeatChain(RepeatGuardConfig(thresholds=(2, 3)))
+    assert as_reminder(only_reminders.observe(BY_LETTER[letter] for letter in "ABBBABBB")).count == 2
+
+
+@pytest.mark.rules("X1", "X2")
+@pytest.mark.parametrize(
+    ("policy", "reminded"),
+    [
+        ("count", [(9, 3), (15, 5)]),
+        ("defer", [(15, 5), (21, 7)]),
+        ("reset", []),
+    ],
+)
+def test_a_cycle_that_ends_in_a_pair_and_whose_results_change(policy: str, reminded: list[tuple[int, int]]) -> None:
+    """It is told of two rounds later, or not at all, as a cycle without a pair is."""
+    config = RepeatGuardConfig.model_validate({"thresholds": [3, 5], "on_changed_result": policy})
+    chain = RepeatChain(config)
+    letters = "ABB" * 8
+    decisions = [chain.observe([replace(BY_LETTER[each], result=str(n // 3))]) for n, each in enumerate(letters)]
+    seen = [(number, decision.count) for number, decision in enumerate(decisions, 1) if decision]
+    assert seen == reminded
+
+
+# --- against a slow reading of the rule ----------------------------------------------------------
+
+
+def told(calls: str, longest: int, thresholds: set[int]) -> tuple[int, int] | None:
+    """Say what the rule makes due at the last call, word for word: the length that is told, and its rounds."""
+    runs: dict[int, int] = {}
+    due: list[tuple[int, int, int]] = []
     for length in range(1, longest + 1):
-        identical = 0
-        while identical + length < len(calls) and calls[-1 - identical] == calls[-1 - identical - length]:
-            identical += 1
-        count = identical // length + 1
-        if count >= 2:
-            tail = list(calls[-length:])
-            assert list(calls[-length * count :]) == tail * count
-            return (length, count) if identical % length == 0 else None
-    return None
+        repeated = 0
+        while repeated + length < len(calls) and calls[-1 - repeated] == calls[-1 - repeated - length]:
+            repeated += 1
+        if repeated == 0:
+            continue
+        run = repeated + length
+        counts = all(run > shorter for shorter in runs.values())
+        runs[length] = run
+        rounds = repeated // length + 1
+        if counts and repeated % length == 0 and rounds in thresholds:
+            assert calls.endswith(calls[-length:] * rounds)
+            due.append((run, length, rounds))
+    return max(due)[1:] if due else None
+
+
+def decided(chain: RepeatChain, calls: str) -> tuple[int, int] | None:
+    """Observe calls as one batch, and say of which length is reminded, and of how many rounds."""
+    decision = chain.observe(BY_LETTER[letter] for letter in calls)
+    return (len(decision.tool_names), decision.count) if decision else None
 
 
 letters = st.sampled_from("ABC")
@@ -100,22 +160,47 @@ conversations = st.lists(st.one_of(letters, loops, loops), max_size=6).map("".jo
 @pytest.mark.rules("X1", "D1", "D9", "D10")
 @given(conversations, st.integers(1, 16), st.sets(st.integers(2, 6), min_size=1), st.data())
 @example("BCAABCAABCAABCAA", 4, {2, 3}, None)
-def test_cycles_against_a_naive_search(
+@example("ABBB" * 6, 16, {2, 3}, None)
+def test_cycles_against_a_slow_reading(
     conversation: str, longest: int, thresholds: set[int], data: st.DataObject | None
 ) -> None:
     """Whatever is called, and however it is divided into batches, the chain says what the rule says."""
-    settings = {"max_cycle_length": longest, "thresholds": thresholds}
-    chain = RepeatChain(RepeatGuardConfig.model_validate(settings))
+    chain = RepeatChain(RepeatGuardConfig.model_validate({"max_cycle_length": longest, "thresholds": thresholds}))
     start = 0
     while start < len(conversation):
         size = data.draw(st.integers(1, 3)) if data else 1
         expected = None
         for end in range(start + 1, min(start + size, len(conversation)) + 1):
-            found = naive(conversation[:end], longest)
-            expected = found if found and found[1] in thresholds else expected
-        reminder = chain.observe(BY_LETTER[letter] for letter in conversation[start : start + size])
-        assert (reminder and (len(reminder.tool_names), reminder.count)) == expected
+            expected = told(conversation[:end], longest, thresholds) or expected
+        assert decided(chain, conversation[start : start + size]) == expected
         start += size
+
+
+@pytest.mark.rules("X1", "D1")
+@pytest.mark.parametrize("thresholds", [{2, 3}, {3, 5}], ids=str)
+@pytest.mark.parametrize(("alphabet", "size"), [("AB", 10), ("ABC", 7)])
+def test_every_word(alphabet: str, size: int, thresholds: set[int]) -> None:
+    """All conversations of two calls up to ten long, and of three up to seven."""
+    config = RepeatGuardConfig(thresholds=tuple(thresholds))
+    pending = [("", RepeatChain(config))]
+    while pending:
+        word, chain = pending.pop()
+        for letter in alphabet if len(word) < size else "":
+            longer = copy(chain)
+            assert decided(longer, letter) == told(word + letter, config.max_cycle_length, thresholds), word + letter
+            pending.append((word + letter, longer))
+
+
+@pytest.mark.rules("X1")
+@pytest.mark.parametrize(("alphabet", "size"), [("AB", 8), ("ABC", 5)])
+def test_every_rotation(alphabet: str, size: int) -> None:
+    """Each cycle that is not itself one that repeats is told of after three rounds, wherever it starts."""
+    for length in range(1, size + 1):
+        for cycle in map("".join, product(alphabet, repeat=length)):
+            if cycle not in (cycle + cycle)[1:-1]:
+                chain = RepeatChain()
+                chain.observe(BY_LETTER[letter] for letter in (cycle * 3)[:-1])
+                assert decided(chain, cycle[-1]) == (length, 3), cycle
 
 
 # --- what a reminder about a cycle says -----------------------------------------------------------
@@ -188,7 +273,7 @@ def test_what_is_left_out_is_counted_as_it_would_be_written() -> None:
 
 
 @pytest.mark.rules("S4", "X1")
-@pytest.mark.parametrize("longest", [1, 4, 16])
+@pytest.mark.parametrize("longest", [1, 8, 16])
 def test_a_chain_holds_no_more_than_the_longest_cycle(longest: int) -> None:
     """Of all calls but the last no more than what a reminder may quote, and nothing after new material."""
     chain = RepeatChain(RepeatGuardConfig(max_cycle_length=longest, arguments_preview_chars=10))

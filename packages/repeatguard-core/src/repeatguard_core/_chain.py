@@ -8,7 +8,7 @@ from itertools import zip_longest
 from repeatguard_core._calls import ComparedCall, PastCall, ToolCall
 from repeatguard_core._checkpoint import read_checkpoint, write_checkpoint
 from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._cycles import TABLE, Depth, Event, Repetition, State, completed, event_of
+from repeatguard_core._cycles import Depth, Repetition, State, completed, event_of
 from repeatguard_core._given import given_config
 from repeatguard_core._ladder import Ladder
 from repeatguard_core._reminder import Decision, Due, Stop, compose
@@ -72,10 +72,9 @@ class RepeatChain:
         batch = [self._compared(call) if self.tracks(call.name) else None for call in calls]
         due: Decision | None = None
         for call in batch:
-            repetition = self._apply("untracked") if call is None else self._take_in(call)
-            reminder = None if repetition is None else self._reminder(repetition)
-            if reminder is not None and (isinstance(reminder, Stop) or not isinstance(due, Stop)):
-                due = reminder
+            decision = None if call is None else self._decision(self._take_in(call))
+            if decision is not None and (isinstance(decision, Stop) or not isinstance(due, Stop)):
+                due = decision
         return due
 
     def catch_up(self, newest_first: Iterable[Sequence[ToolCall] | str | None]) -> None:
@@ -93,7 +92,7 @@ class RepeatChain:
             Exception: Whatever ``untracked`` raises; the chain is then as it was before.
         """
         start = self._empty()
-        depth = Depth(start.longest, self._book.enough)
+        depth = Depth(start.max_cycle_length, self._book.enough)
         noted: State | None = None
         since = 0
         for past in newest_first:
@@ -112,7 +111,7 @@ class RepeatChain:
         calls = depth.calls
         if noted is not None:
             calls, in_sight = depth.calls[:since], depth.calls[since:]
-            start = noted._replace(calls=tuple(_in_words(noted.calls, in_sight, start.quotable)))
+            start = noted._replace(calls=tuple(_in_words(noted.calls, in_sight, start.preview_chars)))
         self._state = start
         for each in reversed(calls):
             self._take_in(each)
@@ -159,29 +158,34 @@ class RepeatChain:
         That is a user's message, a steer, a follow-up, or a message that another extension put
         in. The adapter's own reminders are none, and neither is a replay or a compaction.
         """
-        self._apply("new material")
+        self._state = self._state.after("new input")
 
     def _empty(self) -> State:
-        return State.empty(self._config.max_cycle_length, self._config.arguments_preview_chars)
+        return State(self._config.max_cycle_length, self._config.arguments_preview_chars)
 
     def _compared(self, call: ToolCall) -> ComparedCall:
         return ComparedCall(call, self._book.rules_for(call.name))
 
-    def _take_in(self, call: ComparedCall) -> Repetition | None:
-        """Take in a tracked call, and tell whether a cycle has come once more."""
-        earlier = self._state.calls
-        if earlier:
-            call.learn_from(earlier[0])
-        return self._apply(event_of(call, earlier), call)
-
-    def _apply(self, event: Event, call: ComparedCall | None = None) -> Repetition | None:
-        """Follow the table's row for an event."""
+    def _take_in(self, call: ComparedCall) -> list[Repetition]:
+        """Take in a tracked call, and return the cycles that it completes once more."""
         before = self._state
-        self._state = TABLE[event](before, call)
+        if before.calls:
+            call.learn_from(before.calls[0])
+        self._state = before.after(event_of(call, before.calls), call)
         return completed(before, self._state)
 
-    def _reminder(self, repetition: Repetition) -> Decision | None:
-        """Give what is due at a repetition: by a tool's own settings, if all calls of the cycle go by them."""
+    def _decision(self, repetitions: Sequence[Repetition]) -> Decision | None:
+        """Return what is due of cycles, the longest run first: an end if there is one, or else a reminder."""
+        due: Decision | None = None
+        for repetition in repetitions:
+            decision = self._due(repetition)
+            if isinstance(decision, Stop):
+                return decision
+            due = due or decision
+        return due
+
+    def _due(self, repetition: Repetition) -> Decision | None:
+        """Return what is due at a repetition: by a tool's own settings, if all calls of the cycle go by them."""
         ladder = _ladder_for(repetition.calls) or self._book.general.ladder
         stop_after = ladder.stop_after if ladder.stops_at(repetition.level) else None
         threshold = ladder.threshold_at(repetition.level)

@@ -6,17 +6,17 @@ import re
 from typing import Final
 
 from repeatguard_core._calls import NotedCall
-from repeatguard_core._cycles import Row, State
+from repeatguard_core._cycles import CycleCount, State
 
 __all__ = ["read_checkpoint", "write_checkpoint"]
 
 #: What it begins with; the number changes with what the text says.
-_NAME: Final = "repeatguard-chain-2"
-_ROW: Final = r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"
+_NAME: Final = "repeatguard-chain-3"
+_COUNT: Final = r"[0-9]{1,2}\.[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"
 _CALL: Final = r"[0-9a-f]{32}(?:\.[0-9a-f]{32})?"
 _FORM: Final = re.compile(
-    f"{_NAME} (?P<comparison>[0-9a-f]{{8}}) (?P<age>[0-9]{{1,2}}) "
-    f"(?P<rows>{_ROW}(?:,{_ROW}){{0,15}}) (?P<calls>none|{_CALL}(?:,{_CALL}){{0,15}})"
+    f"{_NAME} (?P<comparison>[0-9a-f]{{8}}) (?P<chain_length>[0-9]{{1,2}}) "
+    f"(?P<counts>none|{_COUNT}(?:,{_COUNT}){{0,15}}) (?P<calls>none|{_CALL}(?:,{_CALL}){{0,15}})"
 )
 
 
@@ -30,9 +30,9 @@ def write_checkpoint(state: State, comparison: str) -> str:
     Returns:
         The text; of calls and results no more than digests.
     """
-    rows = ",".join(f"{row.identical}.{row.alike}.{row.level}" for row in state.rows)
+    counts = ",".join(".".join(map(str, (length, *count))) for length, count in state.counts.items())
     calls = ",".join(call.digest + (f".{call.result}" if call.result else "") for call in state.calls)
-    return f"{_NAME} {comparison} {state.age} {rows} {calls or 'none'}"
+    return f"{_NAME} {comparison} {state.chain_length} {counts or 'none'} {calls or 'none'}"
 
 
 def read_checkpoint(text: str, empty: State, comparison: str) -> State | None:
@@ -51,13 +51,21 @@ def read_checkpoint(text: str, empty: State, comparison: str) -> State | None:
     match = _FORM.fullmatch(text)
     if match is None or match["comparison"] != comparison:
         return None
-    rows = [Row(*map(int, row.split("."))) for row in match["rows"].split(",")]
-    if any(row.alike > row.identical or not 1 <= row.level <= row.identical // n + 1 for n, row in enumerate(rows, 1)):
-        return None
+    counts: dict[int, CycleCount] = {}
+    for each in [] if match["counts"] == "none" else match["counts"].split(","):
+        length, *numbers = map(int, each.split("."))
+        count = CycleCount(*numbers)
+        if length <= max(counts, default=0) or not _is_possible(count, length):
+            return None
+        counts[length] = count
     noted = [] if match["calls"] == "none" else [call.partition(".") for call in match["calls"].split(",")]
     calls = [NotedCall(digest, result or None) for digest, _, result in noted]
     return empty._replace(
-        rows=(*rows[: empty.longest], *empty.rows[len(rows) :]),
-        calls=tuple(calls[: empty.longest]),
-        age=min(int(match["age"]), len(calls), empty.longest),
+        counts={length: count for length, count in counts.items() if length <= empty.max_cycle_length},
+        calls=tuple(calls[: empty.max_cycle_length]),
+        chain_length=min(int(match["chain_length"]), len(calls), empty.max_cycle_length),
     )
+
+
+def _is_possible(count: CycleCount, length: int) -> bool:
+    return 0 <= count.same_results <= count.same_calls > 0 and 1 <= count.level <= count.same_calls // length + 1

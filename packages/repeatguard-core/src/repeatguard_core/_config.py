@@ -58,7 +58,7 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
         exclude: Patterns of tools to leave alone. Exclusion wins over inclusion.
         arguments_preview_chars: How many characters of the arguments a detailed reminder
             quotes, at least 1. Detection always looks at all of them.
-        max_cycle_length: How many different calls a loop may go through, from 1 to 16. With 1
+        max_cycle_length: How many calls one round of a loop may have, from 1 to 16. With 1
             only identical calls in a row are a loop.
         on_changed_result: What it means if an identical call has another result than the last
             one: ``"count"`` takes no notice, ``"reset"`` starts counting anew, and ``"defer"``
@@ -85,7 +85,7 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
     include: Patterns = ()
     exclude: Patterns = ()
     arguments_preview_chars: Annotated[Integer, Field(ge=1)] = 500
-    max_cycle_length: Annotated[Integer, Field(ge=1, le=_LONGEST_CYCLE)] = 4
+    max_cycle_length: Annotated[Integer, Field(ge=1, le=_LONGEST_CYCLE)] = 8
     on_changed_result: OnChangedResult = "count"
     ignore_arguments: NamesByPattern = Field(default_factory=dict, validate_default=True)
     remind_every: RemindEvery = None

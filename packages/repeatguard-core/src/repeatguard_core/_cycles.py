@@ -1,141 +1,161 @@
-"""How often the latest calls have been repeated, for every length of a cycle at once.
+"""The state machine: how often the latest calls have come in a row, for every length of a cycle at once.
 
-The plain chain of identical calls is the cycle of length 1. What can happen stands in two tables:
-`TABLE` for the conversation, and `STEPS` for one length. Nothing in here knows a framework, a
-file, a clock, a threshold or a word of what the model reads.
+The plain chain of identical calls is the cycle of length 1. What can happen is one table,
+`TRANSITIONS`. Nothing here knows a framework, a file, a clock, a threshold or a word of what the
+model reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from repeatguard_core._calls import ComparedCall, PastCall
 from repeatguard_core._rules import PATIENCE
 
-__all__ = ["STEPS", "TABLE", "Depth", "Event", "Repetition", "Row", "State", "Step", "completed", "event_of"]
+__all__ = ["TRANSITIONS", "CycleCount", "Depth", "Event", "Repetition", "State", "completed", "event_of"]
+
+#: What can happen. A tracked call is compared, for each length of a cycle, with the call that many
+#: calls before it: "same call" is identical and not known to have another result, "other result"
+#: is identical with another result, "other call" is not identical. The other events concern all
+#: lengths: "changed result" is a call with another result than last time that starts a new chain.
+Event: TypeAlias = Literal["same call", "other result", "other call", "changed result", "untracked call", "new input"]
+Effect: TypeAlias = Literal["keep", "add one", "one", "zero"]
 
 
-class Row(NamedTuple):
-    """What is known of one length.
+class Transition(NamedTuple):
+    """What an event does to the counts.
 
     Attributes:
-        identical: How many of the latest calls are each identical to the call that many before
-            them: the L of rule X1.
-        alike: How many of these also have the result of that call.
-        level: How far up the thresholds they have come, which only rises until the row is broken.
+        same_calls: To the number of latest calls that are identical to the call one cycle before.
+        same_results: To the number of those whose results are the same too.
+        chain_length: To the number of calls in the chain. The call is remembered if there are more
+            of them than before, and all are forgotten if there are none.
     """
 
-    identical: int = 0
-    alike: int = 0
-    level: int = 1
+    same_calls: Effect
+    same_results: Effect
+    chain_length: Effect
 
 
-#: What a call is to a row, seen against the call that the row compares it with: identical, and its
-#: result is not known to be another; identical, with another result; or not identical, or the chain
-#: has no call to compare it with.
-Step: TypeAlias = Literal["same", "other result", "different"]
-
-#: For each step, how many calls are identical, and how many alike.
-STEPS: Final[dict[Step, Callable[[Row], tuple[int, int]]]] = {
-    "same": lambda row: (row.identical + 1, row.alike + 1),  # D1, X1
-    "other result": lambda row: (row.identical + 1, 0),  # X2
-    "different": lambda _: (0, 0),  # D1, D10, X1
+TRANSITIONS: Final[dict[Event, Transition]] = {
+    # event                       same_calls  same_results  chain_length
+    "same call": Transition("add one", "add one", "add one"),
+    "other result": Transition("add one", "zero", "add one"),
+    "other call": Transition("zero", "zero", "add one"),
+    "changed result": Transition("zero", "zero", "one"),
+    "untracked call": Transition("keep", "keep", "keep"),
+    "new input": Transition("zero", "zero", "zero"),
 }
 
 
-_NO_ROW: Final = Row()
+class CycleCount(NamedTuple):
+    """What is known of one length.
+
+    Attributes:
+        same_calls: How many of the latest calls are each identical to the call that many before them.
+        same_results: How many of these also have the result of that call.
+        level: How far up the thresholds they have come, which only rises until the cycle ends.
+    """
+
+    same_calls: int = 0
+    same_results: int = 0
+    level: int = 1
+
+
+_NO_COUNT: Final = CycleCount()
 
 
 class State(NamedTuple):
     """All that a chain is.
 
     Attributes:
-        longest: The length of the longest cycle that is looked for.
-        quotable: How many characters of arguments a reminder may quote.
-        rows: What is known of each length, from 1 on.
+        max_cycle_length: The length of the longest cycle that is looked for.
+        preview_chars: How many characters of arguments a reminder may quote.
+        counts: What is known of each length at which the latest call repeats an earlier one, the
+            shortest first. Lengths that fit into a run of identical calls are left out: they can
+            only end together with it.
         calls: The latest tracked calls, the newest first, as many as the longest cycle has.
-        age: How many of these belong to the chain that is being counted.
+        chain_length: How many of these belong to the chain that is being counted.
     """
 
-    longest: int
-    quotable: int
-    rows: tuple[Row, ...]
+    max_cycle_length: int
+    preview_chars: int
+    counts: Mapping[int, CycleCount] = {}
     calls: tuple[PastCall, ...] = ()
-    age: int = 0
+    chain_length: int = 0
 
-    @classmethod
-    def empty(cls, longest: int, quotable: int) -> State:
-        """Make the state of a chain that has seen nothing."""
-        return cls(longest, quotable, (_NO_ROW,) * longest)
+    def after(self, event: Event, call: ComparedCall | None = None) -> State:
+        """Return the state after an event.
 
-    def with_call(self, call: ComparedCall) -> State:
-        """Give the state behind one more call of the chain."""
-        longest, quotable, rows, calls, age = self
-        steps: list[Step] = [_step(call, other) for other in calls[:age]]
-        if steps.count("different") == age:
-            rows = (_NO_ROW,) * longest
-        else:
-            known = [_row_with(row, n, step) for n, (row, step) in enumerate(zip(rows, steps, strict=False), 1)]
-            rows = (*known, *(_NO_ROW,) * (longest - age))
-        kept = self._noted_calls() if longest > 1 else ()
-        return State(longest, quotable, rows, (call, *kept)[:longest], min(age + 1, longest))
+        Args:
+            event: What happened; for a call what `event_of` says.
+            call: The call, if it is tracked.
+        """
+        longest, chars, _, calls, chain_length = self
+        effect = TRANSITIONS[event].chain_length
+        if call is None:
+            return self if effect == "keep" else State(longest, chars)
+        chain = 0 if effect == "one" else chain_length
+        counts = self._counts_after(call, calls[:chain])
+        kept = self._recorded_calls() if longest > 1 else ()
+        return State(longest, chars, counts, (call, *kept)[:longest], min(chain + 1, longest))
 
-    def _noted_calls(self) -> Sequence[PastCall]:
-        """Give the calls with no more than has to be kept of them."""
+    def _counts_after(self, call: ComparedCall, chain: Sequence[PastCall]) -> dict[int, CycleCount]:
+        counts: dict[int, CycleCount] = {}
+        within = 0  # lengths up to this one fit into a run of identical calls
+        for length, other in enumerate(chain, 1):
+            if length > within and call.digest == other.digest:
+                counts[length] = _counted(self.counts.get(length, _NO_COUNT), length, _comparison(call, other))
+                if length == 1:
+                    within = counts[1].same_calls + 1
+        return counts
+
+    def _recorded_calls(self) -> Sequence[PastCall]:
+        """Return the calls with no more than has to be kept of them."""
         if not self.calls or not isinstance(newest := self.calls[0], ComparedCall):
             return self.calls
         # Only a cycle is quoted, and each of its calls has come before.
-        is_quotable = self.rows != (_NO_ROW,) * self.longest
-        return newest.noted(self.quotable if is_quotable else None), *self.calls[1:]
-
-
-#: What can happen to a conversation: a call that is not tracked; a tracked call; one with another
-#: result than last time, where that begins a new chain; or something new came into it.
-Event: TypeAlias = Literal["untracked", "call", "news", "new material"]
-
-#: For each event the state after it, from the state before it and the call, if it is one.
-TABLE: Final[dict[Event, Callable[[State, Any], State]]] = {
-    "untracked": lambda state, _: state,  # D6
-    "call": State.with_call,  # D1, D9, X1
-    "news": lambda state, call: state._replace(age=0).with_call(call),  # X2
-    "new material": lambda state, _: State.empty(state.longest, state.quotable),  # D11
-}
+        return newest.noted(self.preview_chars if self.counts else None), *self.calls[1:]
 
 
 def event_of(call: ComparedCall, earlier: Sequence[PastCall]) -> Event:
-    """Tell what a tracked call is.
+    """Return what a tracked call is to the whole chain: a "changed result", or else a call of the chain.
 
     Args:
         call: The call.
-        earlier: The tracked calls before it since there was new material, the newest first, as
+        earlier: The tracked calls before it since there was new input, the newest first, as
             many as the longest cycle has.
     """
     if call.begins_anew_with_another_result:
         last_time = next((each for each in earlier if call.is_identical_to(each)), None)
         if last_time is not None and call.has_another_result_than(last_time):
-            return "news"
-    return "call"
+            return "changed result"
+    return _comparison(call, earlier[0]) if earlier else "other call"
 
 
-def _step(call: ComparedCall, other: PastCall) -> Step:
+def _comparison(call: ComparedCall, other: PastCall) -> Event:
     if call.digest != other.digest:
-        return "different"
+        return "other call"
     if call.result is not None and call.rules.on_changed_result == "defer" and call.has_another_result_than(other):
         return "other result"
-    return "same"
+    return "same call"
 
 
-def _row_with(row: Row, length: int, step: Step) -> Row:
-    identical, alike = STEPS[step](row)
-    if not identical:
-        return _NO_ROW
-    level = row.level
-    if alike % length == 0:
-        level = max(level, alike // length + 1)
-    if alike != identical and identical % length == 0:
-        level = max(level, identical // length + 1 - PATIENCE)
-    return Row(identical, alike, level)
+def _counted(count: CycleCount, length: int, event: Event) -> CycleCount:
+    transition = TRANSITIONS[event]
+    same_calls = _with_effect(transition.same_calls, count.same_calls)
+    same_results = _with_effect(transition.same_results, count.same_results)
+    level = count.level
+    if same_results % length == 0:
+        level = max(level, same_results // length + 1)
+    if same_results != same_calls and same_calls % length == 0:
+        level = max(level, same_calls // length + 1 - PATIENCE)
+    return CycleCount(same_calls, same_results, level)
+
+
+def _with_effect(effect: Effect, number: int) -> int:
+    return number + 1 if effect == "add one" else 0
 
 
 class Repetition(NamedTuple):
@@ -152,19 +172,31 @@ class Repetition(NamedTuple):
     level: int
 
 
-def completed(before: State, after: State) -> Repetition | None:
-    """Tell whether the shortest cycle at the end of a conversation has risen by a repetition (X1).
+def completed(before: State, after: State) -> list[Repetition]:
+    """Return the cycles that a call has completed once more, the one with the longest run first.
+
+    A run is all calls that a cycle takes up: its first round, which need not be whole, and the
+    calls that repeat it. A length counts only if its run is longer than that of every shorter one.
+    So four identical calls are never a cycle of two, and a cycle whose rounds end in a pair of
+    identical calls is one all the same, whichever of its calls came first.
+
+    Where results are compared, a run is still a matter of calls and arguments alone, and so is which
+    length counts; results only decide how far up the thresholds a cycle has come. A cycle whose
+    results change is told of later, as a chain is, and does not make way for another one meanwhile.
 
     Args:
         before: The state before a call.
         after: The state after it.
     """
-    for length, row in enumerate(after.rows, 1):
-        if row.identical >= length:
-            if row.level == before.rows[length - 1].level:
-                return None
-            return Repetition(after.calls[length - 1 :: -1], row.identical // length + 1, row.level)
-    return None
+    repetitions: list[Repetition] = []
+    longest_run = 0
+    for length, count in after.counts.items():
+        if count.same_calls + length > longest_run:
+            longest_run = count.same_calls + length
+            if count.level > before.counts.get(length, _NO_COUNT).level:
+                times = count.same_calls // length + 1
+                repetitions.insert(0, Repetition(after.calls[length - 1 :: -1], times, count.level))
+    return repetitions
 
 
 class Depth:
@@ -199,7 +231,7 @@ class Depth:
             self._settled += 1
 
     def _settle(self, call: ComparedCall, earlier: Sequence[ComparedCall]) -> None:
-        if event_of(call, earlier) == "news":
+        if event_of(call, earlier) == "changed result":
             self._open.clear()
         for length in sorted(self._open):
             if not call.is_identical_to(earlier[length - 1]):
