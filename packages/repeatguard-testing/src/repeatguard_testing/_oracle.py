@@ -148,15 +148,18 @@ def _numbered(script: Script) -> list[tuple[Run, int]]:
 
 
 def _due(since_material: Sequence[_Seen], config: RepeatGuardConfig, turn: int) -> list[Expected]:
-    """Say what is due at the last call: by the shortest cycle that came twice or more (X1)."""
+    """Say what is due at the last call: of all lengths that count, an end first, or else the longest run (X1)."""
     chain = _chain(since_material, config.max_cycle_length)
-    for length in range(1, config.max_cycle_length + 1):
-        identical = _identical(chain, length)
-        if identical // length + 1 < 2:  # noqa: PLR2004 - twice
+    runs = {length: _run(chain, length) for length in range(1, config.max_cycle_length + 1)}
+    ends: list[Expected] = []
+    reminders: list[Expected] = []
+    for length in sorted(runs, key=lambda length: runs[length]):
+        shorter = [runs[each] for each in range(1, length)]
+        if runs[length] == 0 or any(run >= runs[length] for run in shorter):
             continue
         level = _level(chain, length)
         if level == _level(chain[:-1], length):
-            return []
+            continue
         cycle = chain[-length:]
         all_steps = {seen.steps for seen in cycle}
         thresholds, remind_every, stop_after = all_steps.pop() if len(all_steps) == 1 else _general_steps(config)
@@ -164,9 +167,17 @@ def _due(since_material: Sequence[_Seen], config: RepeatGuardConfig, turn: int) 
         is_due = level in thresholds or (remind_every is not None and beyond > 0 and beyond % remind_every == 0)
         stops = stop_after is not None and level >= stop_after
         calls = tuple(seen.call for seen in cycle)
-        expected = Expected(turn, calls, identical // length + 1, level == thresholds[0], stops)
-        return [expected] if is_due or stops else []
-    return []
+        rounds = _identical(chain, length) // length + 1
+        expected = Expected(turn, calls, rounds, level == thresholds[0], stops)
+        ends += [expected] if stops else []
+        reminders += [expected] if is_due else []
+    return (ends or reminders)[-1:]
+
+
+def _run(chain: Sequence[_Seen], length: int) -> int:
+    """Count the calls that a cycle of a length takes up, with its first round; none if none has come again."""
+    identical = _identical(chain, length)
+    return identical + length if identical else 0
 
 
 def _chain(since_material: Sequence[_Seen], longest: int) -> Sequence[_Seen]:
