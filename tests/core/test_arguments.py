@@ -21,7 +21,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel, SecretStr
 from repeatguard_core import canonical_arguments
-from repeatguard_core._digests import digest_of_call
+from repeatguard_core._canonical import digest_of_call
 
 from tests.core.json_values import Value, any_value, changed_somewhere, same_value, spelling
 
@@ -437,7 +437,7 @@ def test_what_is_deeper_than_usual_is_compared_by_meaning_where_the_parser_can_r
 @pytest.mark.rules("D5")
 def test_a_value_that_shares_its_parts_over_and_over_is_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty lists, each holding the one before twice, are a thousand million."""
-    monkeypatch.setattr("repeatguard_core._arguments._MAX_PIECES", 10_000)
+    monkeypatch.setattr("repeatguard_core._canonical._MAX_PIECES", 10_000)
     value: list[Any] = []
     for _ in range(30):
         value = [value, value]
@@ -455,3 +455,12 @@ def test_a_text_of_a_class_of_its_own_is_text() -> None:
             raise RuntimeError(chars)
 
     assert canonical_arguments(Text(' {"a": "é"} ')) == '{"a":"é"}'
+
+
+@pytest.mark.rules("D4")
+@pytest.mark.parametrize("json_text", ["1", "9" * 5_000, "1e5000", "[1]"], ids=len)
+def test_text_that_only_trimming_would_make_json_is_not_that_json(json_text: str) -> None:
+    """A number that Python cannot hold is JSON as well."""
+    no_json = f"\u00a0{json_text}"
+    assert canonical_arguments(no_json) != canonical_arguments(json_text)
+    assert digest_of_call("search", no_json) != digest_of_call("search", json_text)

@@ -1,7 +1,7 @@
 """repeatguard's core: it notices repeated tool calls and words the reminder, for any framework."""
 
-from repeatguard_core._arguments import canonical_arguments
 from repeatguard_core._calls import ToolCall
+from repeatguard_core._canonical import canonical_arguments
 from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig
 from repeatguard_core._errors import RepeatLoopError

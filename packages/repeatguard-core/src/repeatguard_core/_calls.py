@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from repeatguard_core._arguments import NO_ARGUMENTS, canonical_arguments, without
-from repeatguard_core._digests import digest_of, digest_of_call
+from repeatguard_core._canonical import (
+    NO_ARGUMENTS,
+    canonical_arguments,
+    digest_of_call,
+    digest_of_text,
+    drop_arguments,
+)
 from repeatguard_core._reminder import UNKNOWN_CALL, QuotedCall
 
 if TYPE_CHECKING:
@@ -48,7 +53,7 @@ class _Arguments:
             self.text = call.arguments  # text never changes, so work on it can wait
         else:
             self.text = self._canonical = canonical_arguments(call.arguments)
-            self._compared = without(ignored, call.arguments, self._canonical)
+            self._compared = canonical_arguments(drop_arguments(ignored, call.arguments)) if ignored else self.text
 
     @property
     def canonical(self) -> str:
@@ -59,9 +64,8 @@ class _Arguments:
     @property
     def digest(self) -> str:
         if self._digest is None:
-            if self._compared is None:
-                self._compared = without(self._ignored, self.text, self.canonical) if self._ignored else self.text
-            self._digest = digest_of_call(self.tool_name, self._compared)
+            compared = self.text if self._compared is None else self._compared
+            self._digest = digest_of_call(self.tool_name, compared, self._ignored)
         return self._digest
 
     def is_spelled_like(self, other: _Arguments) -> bool:
@@ -162,4 +166,4 @@ PastCall: TypeAlias = ComparedCall | NotedCall
 
 
 def _digest_of_result(result: object) -> str:
-    return digest_of(result if isinstance(result, str) else canonical_arguments(result))
+    return digest_of_text(result if isinstance(result, str) else canonical_arguments(result))

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from repeatguard_core._arguments import canonical_arguments
-from repeatguard_core._digests import digest_of
+from repeatguard_core._canonical import canonical_arguments, digest_of_text
 from repeatguard_core._ladder import Ladder
 from repeatguard_core._patterns import matches
 from repeatguard_core._templates import Wording
@@ -90,7 +89,7 @@ class RuleBook:
         config = self._config
         tools = [(entry.match, entry.on_changed_result, entry.ignore_arguments) for entry in config.tools]
         settings = (config.include, config.exclude, config.on_changed_result, config.ignore_arguments, tools)
-        return digest_of(canonical_arguments(settings))[:_COMPARISON_LENGTH]
+        return digest_of_text(canonical_arguments(settings))[:_COMPARISON_LENGTH]
 
     def rules_for(self, tool_name: str) -> ToolRules:
         """Give what holds for the calls of a tool.
