@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
-from repeatguard_core._cycles import TRANSITIONS, Event
+from repeatguard_core._state import TRANSITIONS, Event
 
 from tests.core.decisions import reminders_among
 

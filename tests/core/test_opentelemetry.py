@@ -156,7 +156,7 @@ def test_the_module_works_without_the_extra(
     telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is loaded a second time, as if nothing of OpenTelemetry could be imported."""
-    monkeypatch.delitem(sys.modules, "repeatguard_core._opentelemetry")
+    monkeypatch.delitem(sys.modules, "repeatguard_core._telemetry")
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     spec = importlib.util.spec_from_file_location("guard_without_extra", str(_guard.__file__))
     assert spec is not None

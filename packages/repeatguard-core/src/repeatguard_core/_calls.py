@@ -1,9 +1,9 @@
-"""Calls, and when two of them are identical."""
+"""A call on its way: as the model made it, as it is compared, and what is remembered of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from repeatguard_core._canonical import (
     NO_ARGUMENTS,
@@ -12,13 +12,10 @@ from repeatguard_core._canonical import (
     digest_of_text,
     drop_arguments,
 )
-from repeatguard_core._reminder import UNKNOWN_CALL, QuotedCall
+from repeatguard_core._policy import Schedule, ToolPolicy
+from repeatguard_core._reminder import UNKNOWN_CALL, CallPreview
 
-if TYPE_CHECKING:
-    from repeatguard_core._ladder import Ladder
-    from repeatguard_core._rules import ToolRules
-
-__all__ = ["ComparedCall", "NotedCall", "PastCall", "ToolCall"]
+__all__ = ["CallRecord", "PastCall", "ToolCall", "TrackedCall"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,133 +34,111 @@ class ToolCall:
     result: object = None
 
 
-class _Arguments:
-    """What a call is about, worked out as far as somebody has asked."""
-
-    __slots__ = ("_canonical", "_compared", "_digest", "_ignored", "_quoted", "text", "tool_name")
-
-    def __init__(self, call: ToolCall, ignored: frozenset[str]) -> None:
-        self.tool_name = call.name
-        self._ignored = ignored
-        self._digest: str | None = None
-        self._canonical: str | None = None
-        self._compared: str | None = None
-        self._quoted: QuotedCall | None = None
-        if type(call.arguments) is str:
-            self.text = call.arguments  # text never changes, so work on it can wait
-        else:
-            self.text = self._canonical = canonical_arguments(call.arguments)
-            self._compared = canonical_arguments(drop_arguments(ignored, call.arguments)) if ignored else self.text
-
-    @property
-    def canonical(self) -> str:
-        if self._canonical is None:
-            self._canonical = canonical_arguments(self.text)
-        return self._canonical
-
-    @property
-    def digest(self) -> str:
-        if self._digest is None:
-            compared = self.text if self._compared is None else self._compared
-            self._digest = digest_of_call(self.tool_name, compared, self._ignored)
-        return self._digest
-
-    def is_spelled_like(self, other: _Arguments) -> bool:
-        return self.text == other.text and self.tool_name == other.tool_name
-
-    @property
-    def quoted(self) -> QuotedCall:
-        if self._quoted is None:
-            self._quoted = QuotedCall.of(self.tool_name, self.canonical)
-        return self._quoted
-
-
-class ComparedCall:
-    """A call as the chain compares it, with all of its arguments.
+class TrackedCall:
+    """A call that counts. What is worked out of its arguments is worked out when it is first asked for.
 
     Args:
         call: The call.
-        rules: What the configuration says about its tool.
+        policy: What holds for its tool.
 
     Attributes:
-        rules: What the configuration says about its tool.
-        result: The digest of what came of it; None where that is not known, or is not compared.
+        name: The tool's name.
+        policy: What holds for its tool.
+        result: The digest of its result; None where that is not known, or is not compared.
     """
 
-    __slots__ = ("_arguments", "result", "rules")
+    __slots__ = ("_canonical", "_digest", "_preview", "_text", "name", "policy", "result")
 
-    def __init__(self, call: ToolCall, rules: ToolRules) -> None:
-        self.rules = rules
-        self._arguments = _Arguments(call, rules.ignored_arguments)
-        is_compared = rules.on_changed_result != "count" and call.result is not None
-        self.result = _digest_of_result(call.result) if is_compared else None
+    def __init__(self, call: ToolCall, policy: ToolPolicy) -> None:
+        self.name = call.name
+        self.policy = policy
+        self.result: str | None = None
+        if policy.on_changed_result != "count" and call.result is not None:
+            text = call.result if isinstance(call.result, str) else canonical_arguments(call.result)
+            self.result = digest_of_text(text)
+        self._digest: str | None = None
+        self._canonical: str | None = None
+        self._preview: CallPreview | None = None
+        if type(call.arguments) is str:
+            self._text = call.arguments  # text never changes, so work on it can wait
+            return
+        self._text = self._canonical = canonical_arguments(call.arguments)
+        if policy.ignored_arguments:
+            compared = canonical_arguments(drop_arguments(policy.ignored_arguments, call.arguments))
+            self._digest = digest_of_call(self.name, compared, policy.ignored_arguments)
 
     @property
     def digest(self) -> str:
         """Tells the call from any that is not identical."""
-        return self._arguments.digest
+        if self._digest is None:
+            self._digest = digest_of_call(self.name, self._text, self.policy.ignored_arguments)
+        return self._digest
 
     @property
-    def begins_anew_with_another_result(self) -> bool:
-        """Whether it begins a new chain if its result is not that of the identical call before it."""
-        policy = self.rules.on_changed_result
-        if policy == "defer":
-            return self.digest == digest_of_call(self._arguments.tool_name, NO_ARGUMENTS)
-        return policy == "reset"
-
-    def learn_from(self, earlier: PastCall) -> None:
-        """Spare working out what is known already, if an earlier call has the very same arguments."""
-        if isinstance(earlier, ComparedCall):
-            mine, known = self._arguments, earlier._arguments  # noqa: SLF001 - it is one of ours
-            if mine.is_spelled_like(known) or (not self.rules.ignored_arguments and mine.digest == known.digest):
-                self._arguments = known
-
-    def is_identical_to(self, other: PastCall) -> bool:
-        """Tell whether another call is of the same tool with the same arguments."""
-        return self.digest == other.digest
-
-    def has_another_result_than(self, other: PastCall) -> bool:
-        """Tell whether the results of both are known and differ."""
-        return self.result is not None and other.result is not None and self.result != other.result
-
-    @property
-    def ladder(self) -> Ladder:
-        """What happens at which count."""
-        return self.rules.ladder
-
-    @property
-    def quoted(self) -> QuotedCall:
+    def preview(self) -> CallPreview:
         """What a reminder can say about it."""
-        return self._arguments.quoted
+        if self._preview is None:
+            if self._canonical is None:
+                self._canonical = canonical_arguments(self._text)
+            self._preview = CallPreview.of(self.name, self._canonical, self.policy.preview_chars)
+        return self._preview
 
-    def noted(self, chars: int | None) -> NotedCall:
-        """Keep no more than later calls are compared with and a reminder may quote.
+    @property
+    def schedule(self) -> Schedule:
+        """What happens at which count."""
+        return self.policy.schedule
+
+    def share_forms(self, earlier: PastCall) -> None:
+        """Take over what was worked out for an earlier call with the same arguments.
 
         Args:
-            chars: How many characters of the arguments a reminder may quote; None if none will quote any.
+            earlier: The call before this one.
         """
-        quoted = UNKNOWN_CALL if chars is None else self.quoted.shortened(chars)
-        return NotedCall(self.digest, self.result, self.rules.ladder, quoted)
+        if not isinstance(earlier, TrackedCall) or self.name != earlier.name:
+            return
+        is_spelled_alike = self._text == earlier._text  # noqa: SLF001 - it is one of ours
+        if is_spelled_alike or (not self.policy.ignored_arguments and self.digest == earlier.digest):
+            for form in ("_text", "_digest", "_canonical", "_preview"):
+                setattr(self, form, getattr(earlier, form))
+
+    def starts_chain_after(self, earlier: PastCall) -> bool:
+        """Return whether it starts a new chain because its result is not that of an identical call before it.
+
+        Args:
+            earlier: The latest identical call before it.
+        """
+        on_changed_result = self.policy.on_changed_result
+        if on_changed_result == "defer" and self.digest != digest_of_call(self.name, NO_ARGUMENTS):
+            return False
+        return self.result_differs_from(earlier)
+
+    def result_differs_from(self, other: PastCall) -> bool:
+        """Return whether the results of both are known and differ."""
+        return self.result is not None and other.result is not None and self.result != other.result
+
+    def record(self, *, with_preview: bool) -> CallRecord:
+        """Return no more than later calls are compared with and a reminder can quote.
+
+        Args:
+            with_preview: Whether a reminder can quote it.
+        """
+        return CallRecord(self.digest, self.result, self.schedule, self.preview if with_preview else UNKNOWN_CALL)
 
 
-class NotedCall(NamedTuple):
-    """A call of which no more is kept than it takes to compare later ones with it and to name it.
+class CallRecord(NamedTuple):
+    """What is remembered of a call.
 
     Attributes:
         digest: Tells it from any call that is not identical.
-        result: Its result's digest, or None.
-        ladder: What happens at which count; None if that is not known.
-        quoted: What a reminder can say about it.
+        result: The digest of its result, or None.
+        schedule: What happens at which count; None if that is not known.
+        preview: What a reminder can say about it.
     """
 
     digest: str
     result: str | None = None
-    ladder: Ladder | None = None
-    quoted: QuotedCall = UNKNOWN_CALL
+    schedule: Schedule | None = None
+    preview: CallPreview = UNKNOWN_CALL
 
 
-PastCall: TypeAlias = ComparedCall | NotedCall
-
-
-def _digest_of_result(result: object) -> str:
-    return digest_of_text(result if isinstance(result, str) else canonical_arguments(result))
+PastCall: TypeAlias = TrackedCall | CallRecord

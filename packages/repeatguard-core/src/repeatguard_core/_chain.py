@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import TypeAlias
 
-from repeatguard_core._calls import ComparedCall, PastCall, ToolCall
-from repeatguard_core._checkpoint import read_checkpoint, write_checkpoint
-from repeatguard_core._config import RepeatGuardConfig
-from repeatguard_core._cycles import Depth, Repetition, State, completed, event_of
-from repeatguard_core._given import given_config
-from repeatguard_core._ladder import Ladder
-from repeatguard_core._reminder import Decision, Due, Stop, compose
-from repeatguard_core._rules import RuleBook
+from repeatguard_core._calls import PastCall, ToolCall, TrackedCall
+from repeatguard_core._checkpoint import comparison_key, read_checkpoint, write_checkpoint
+from repeatguard_core._config import RepeatGuardConfig, ensure_config, policies, wording
+from repeatguard_core._policy import Schedule
+from repeatguard_core._reminder import Decision, Stop
+from repeatguard_core._state import Lookback, Repetition, State, completed, event_of
 
 __all__ = ["RepeatChain"]
+
+#: What a conversation held: the calls of a response, a checkpoint, or new input.
+PastEvent: TypeAlias = Sequence[ToolCall] | str | None
 
 
 class RepeatChain:
@@ -31,27 +33,26 @@ class RepeatChain:
 
     Raises:
         TypeError: ``config`` is no configuration.
-
-    Fulfils D1, D6, D8, D9, D10, D11, S4, X1, X2, X3, X4 and X5.
     """
 
-    __slots__ = ("_book", "_config", "_state", "_untracked")
+    __slots__ = ("_config", "_policies", "_state", "_untracked", "_wording")
 
     def __init__(
         self,
         config: RepeatGuardConfig | None = None,
         untracked: Callable[[str], bool] | None = None,
     ) -> None:
-        self._config = given_config(config)
-        self._book = RuleBook(self._config)
+        self._config = ensure_config(config)
+        self._policies = policies(self._config)
+        self._wording = wording(self._config)
         self._untracked = untracked
-        self._state = self._empty()
+        self._state = State(self._config.max_cycle_length)
 
     def __copy__(self) -> RepeatChain:
         """Make a chain that stands where this one does; each then goes its own way."""
         chain = object.__new__(type(self))
-        chain._config, chain._book, chain._untracked = self._config, self._book, self._untracked
-        chain._state = self._state
+        for slot in self.__slots__:
+            setattr(chain, slot, getattr(self, slot))
         return chain
 
     def observe(self, calls: Iterable[ToolCall]) -> Decision | None:
@@ -69,7 +70,7 @@ class RepeatChain:
         Raises:
             Exception: Whatever ``untracked`` raises; the chain is then as it was before.
         """
-        batch = [self._compared(call) if self.tracks(call.name) else None for call in calls]
+        batch = [self._tracked_call(call) if self.tracks(call.name) else None for call in calls]
         due: Decision | None = None
         for call in batch:
             decision = None if call is None else self._decision(self._take_in(call))
@@ -77,22 +78,22 @@ class RepeatChain:
                 due = decision
         return due
 
-    def catch_up(self, newest_first: Iterable[Sequence[ToolCall] | str | None]) -> None:
+    def catch_up(self, newest_first: Iterable[PastEvent]) -> None:
         """Bring the chain to where a conversation has brought it, reading back only as far as it matters.
 
-        For an adapter whose framework keeps the reminders: all that it wants to know at a
+        For an adapter whose framework keeps the reminders: all that it has to know at a
         request is what the newest batch makes due, however long the conversation is.
 
         Args:
-            newest_first: What the conversation held, from its end: the calls of a response, a
-                `checkpoint`, or None for new material. It is read lazily. A checkpoint that
-                cannot be read, or is by a guard that compares calls otherwise, is passed over.
+            newest_first: What the conversation held, from its end: the calls of a response, in the
+                model's order; a `checkpoint`; or None for new input. It is read lazily. Text that
+                is not a checkpoint, or comes from a guard that compares calls otherwise, is passed over.
 
         Raises:
             Exception: Whatever ``untracked`` raises; the chain is then as it was before.
         """
-        start = self._empty()
-        depth = Depth(start.max_cycle_length, self._book.enough)
+        start = State(self._config.max_cycle_length)
+        lookback = Lookback(start.max_cycle_length, self._policies.last_count)
         noted: State | None = None
         since = 0
         for past in newest_first:
@@ -100,18 +101,18 @@ class RepeatChain:
                 break
             if isinstance(past, str):
                 if noted is None:
-                    noted, since = read_checkpoint(past, start, self._book.comparison), len(depth.calls)
+                    noted, since = read_checkpoint(past, start, comparison_key(self._config)), len(lookback.calls)
             else:
                 for call in reversed(past):
                     if self.tracks(call.name):
-                        depth.read(self._compared(call))
-            # Behind a checkpoint only the calls that it has no words for are of interest.
-            if depth.is_enough or (noted is not None and len(depth.calls) - since >= len(noted.calls) - 1):
+                        lookback.read(self._tracked_call(call))
+            # Before a checkpoint only the calls whose previews it lacks are of interest.
+            if lookback.is_complete or (noted is not None and len(lookback.calls) - since >= len(noted.calls) - 1):
                 break
-        calls = depth.calls
+        calls = lookback.calls
         if noted is not None:
-            calls, in_sight = depth.calls[:since], depth.calls[since:]
-            start = noted._replace(calls=tuple(_in_words(noted.calls, in_sight, start.preview_chars)))
+            calls, visible = lookback.calls[:since], lookback.calls[since:]
+            start = noted._replace(calls=tuple(_with_previews(noted.calls, visible)))
         self._state = start
         for each in reversed(calls):
             self._take_in(each)
@@ -122,10 +123,10 @@ class RepeatChain:
         Returns:
             A short text that holds counts, and of calls and results nothing but digests.
         """
-        return write_checkpoint(self._state, self._book.comparison)
+        return write_checkpoint(self._state, comparison_key(self._config))
 
     def tracks(self, tool_name: str) -> bool:
-        """Tell whether calls of a tool count.
+        """Return whether calls of a tool count.
 
         Args:
             tool_name: The name as the model wrote it.
@@ -139,7 +140,7 @@ class RepeatChain:
         return self._config.tracks(tool_name) and not (self._untracked is not None and self._untracked(tool_name))
 
     def compares_results(self, tool_name: str) -> bool:
-        """Tell whether it matters what came of a tool's calls, for adapters that have to work it out first.
+        """Return whether it matters what came of a tool's calls, for adapters that have to work it out first.
 
         Args:
             tool_name: The name as the model wrote it.
@@ -150,27 +151,24 @@ class RepeatChain:
         Raises:
             Exception: Whatever ``untracked`` raises.
         """
-        return self._book.rules_for(tool_name).on_changed_result != "count" and self.tracks(tool_name)
+        return self._policies.for_tool(tool_name).on_changed_result != "count" and self.tracks(tool_name)
 
     def reset(self) -> None:
-        """Start anew, because new material entered the conversation.
+        """Start counting again, because new input entered the conversation.
 
         That is a user's message, a steer, a follow-up, or a message that another extension put
-        in. The adapter's own reminders are none, and neither is a replay or a compaction.
+        in. The adapter's own reminders are not new input, and neither is a replay or a compaction.
         """
         self._state = self._state.after("new input")
 
-    def _empty(self) -> State:
-        return State(self._config.max_cycle_length, self._config.arguments_preview_chars)
+    def _tracked_call(self, call: ToolCall) -> TrackedCall:
+        return TrackedCall(call, self._policies.for_tool(call.name))
 
-    def _compared(self, call: ToolCall) -> ComparedCall:
-        return ComparedCall(call, self._book.rules_for(call.name))
-
-    def _take_in(self, call: ComparedCall) -> list[Repetition]:
+    def _take_in(self, call: TrackedCall) -> list[Repetition]:
         """Take in a tracked call, and return the cycles that it completes once more."""
         before = self._state
         if before.calls:
-            call.learn_from(before.calls[0])
+            call.share_forms(before.calls[0])
         self._state = before.after(event_of(call, before.calls), call)
         return completed(before, self._state)
 
@@ -185,37 +183,30 @@ class RepeatChain:
         return due
 
     def _due(self, repetition: Repetition) -> Decision | None:
-        """Return what is due at a repetition: by a tool's own settings, if all calls of the cycle go by them."""
-        ladder = _ladder_for(repetition.calls) or self._book.general.ladder
-        stop_after = ladder.stop_after if ladder.stops_at(repetition.level) else None
-        threshold = ladder.threshold_at(repetition.level)
-        if stop_after is None and threshold is None:
+        """Return what is due at a repetition: by a tool's own schedule, if all calls of the cycle go by it."""
+        calls, count, level = repetition
+        schedule = _schedule_of(calls) or self._policies.general.schedule
+        previews = [call.preview for call in calls]
+        if schedule.stop_after is not None and level >= schedule.stop_after:
+            return self._wording.stop(previews, count, schedule.stop_after)
+        threshold = schedule.threshold_at(level)
+        if threshold is None:
             return None
-        return compose(
-            Due(
-                calls=[call.quoted for call in repetition.calls],
-                count=repetition.times,
-                threshold=threshold or 0,
-                is_first=repetition.level == ladder.thresholds[0],
-                stop_after=stop_after,
-            ),
-            self._book.wording,
-            preview_chars=self._config.arguments_preview_chars,
-        )
+        return self._wording.reminder(previews, count, threshold, is_first=level == schedule.thresholds[0])
 
 
-def _ladder_for(calls: Sequence[PastCall]) -> Ladder | None:
-    """Give what happens at which count, if it is known of some of the calls and is the same for these."""
+def _schedule_of(calls: Sequence[PastCall]) -> Schedule | None:
+    """Return the schedule of the calls, if it is known of some of them and is the same for these."""
     if len(calls) == 1:
-        return calls[0].ladder
-    ladders = {call.ladder for call in calls} - {None}
-    return ladders.pop() if len(ladders) == 1 else None
+        return calls[0].schedule
+    schedules = {call.schedule for call in calls} - {None}
+    return schedules.pop() if len(schedules) == 1 else None
 
 
-def _in_words(noted: Sequence[PastCall], in_sight: Sequence[ComparedCall], chars: int) -> Iterator[PastCall]:
-    """Find the words again that a checkpoint has left out."""
-    for known, seen in zip_longest(noted, in_sight[: len(noted)]):
+def _with_previews(noted: Sequence[PastCall], visible: Sequence[TrackedCall]) -> Iterator[PastCall]:
+    """Add the previews that a checkpoint lacks, of calls that can be seen."""
+    for known, seen in zip_longest(noted, visible[: len(noted)]):
         if seen is not None and seen.digest == known.digest:
-            yield seen.noted(chars)._replace(result=known.result)
+            yield seen.record(with_preview=True)._replace(result=known.result)
         else:
             yield known

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from repeatguard_core._calls import NotedCall
-from repeatguard_core._cycles import CycleCount, State
+from repeatguard_core._calls import CallRecord
+from repeatguard_core._canonical import canonical_arguments, digest_of_text
+from repeatguard_core._config import RepeatGuardConfig
+from repeatguard_core._state import CycleCount, State
 
-__all__ = ["read_checkpoint", "write_checkpoint"]
+__all__ = ["comparison_key", "read_checkpoint", "write_checkpoint"]
 
 #: What it begins with; the number changes with what the text says.
 _NAME: Final = "repeatguard-chain-3"
@@ -18,6 +20,15 @@ _FORM: Final = re.compile(
     f"{_NAME} (?P<comparison>[0-9a-f]{{8}}) (?P<chain_length>[0-9]{{1,2}}) "
     f"(?P<counts>none|{_COUNT}(?:,{_COUNT}){{0,15}}) (?P<calls>none|{_CALL}(?:,{_CALL}){{0,15}})"
 )
+
+_KEY_LENGTH: Final = 8
+
+
+def comparison_key(config: RepeatGuardConfig) -> str:
+    """Return what tells one way of comparing calls from another: counts go on only under the same."""
+    tools = [(entry.match, entry.on_changed_result, entry.ignore_arguments) for entry in config.tools]
+    settings = (config.include, config.exclude, config.on_changed_result, config.ignore_arguments, tools)
+    return digest_of_text(canonical_arguments(settings))[:_KEY_LENGTH]
 
 
 def write_checkpoint(state: State, comparison: str) -> str:
@@ -59,7 +70,7 @@ def read_checkpoint(text: str, empty: State, comparison: str) -> State | None:
             return None
         counts[length] = count
     noted = [] if match["calls"] == "none" else [call.partition(".") for call in match["calls"].split(",")]
-    calls = [NotedCall(digest, result or None) for digest, _, result in noted]
+    calls = [CallRecord(digest, result or None) for digest, _, result in noted]
     return empty._replace(
         counts={length: count for length, count in counts.items() if length <= empty.max_cycle_length},
         calls=tuple(calls[: empty.max_cycle_length]),

@@ -1,45 +1,27 @@
-"""The configuration that every adapter takes, and how it loads."""
+"""The configuration that every adapter takes, how it loads, and what is wrong with one that could never act."""
 
 from __future__ import annotations
 
-import difflib
+import inspect
 import os
-import sys
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from repeatguard_core._faults import fault, in_plain_words
-from repeatguard_core._patterns import matches
-from repeatguard_core._rules import RuleBook
-from repeatguard_core._settings import (
-    Integer,
-    NamesByPattern,
-    OnChangedResult,
-    Patterns,
-    RemindEvery,
-    Settings,
-    StopAfter,
-    Thresholds,
-    ToolEntries,
-    ToolSettings,
-)
-from repeatguard_core._templates import template_fault
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from repeatguard_core._policy import OnChangedResult, Policies, Schedule, ToolPolicy, matches
+from repeatguard_core._reminder import Wording
+from repeatguard_core._settings import Settings, ToolEntries, ToolSettings, error_in_words, plain_error
+from repeatguard_core._toml import read_table, table_name
+from repeatguard_core._values import Integer, NamesByPattern, Patterns, RemindEvery, StopAfter, Template, Thresholds
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["RepeatGuardConfig"]
+__all__ = ["RepeatGuardConfig", "ensure_config", "ensure_sync_callable", "policies", "wording"]
 
-_PYPROJECT: Final = "pyproject.toml"
-_NO_TABLE_NEEDED: Final = "; write one, or make RepeatGuardConfig() for the defaults"
 _LONGEST_CYCLE: Final = 16
 
 
@@ -61,8 +43,8 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
         max_cycle_length: How many calls one round of a loop may have, from 1 to 16. With 1
             only identical calls in a row are a loop.
         on_changed_result: What it means if an identical call has another result than the last
-            one: ``"count"`` takes no notice, ``"reset"`` starts counting anew, and ``"defer"``
-            reminds two calls later (of a call without arguments it starts anew).
+            one: ``"count"`` ignores it, ``"reset"`` starts counting again, and ``"defer"``
+            reminds two calls later (of a call without arguments it starts counting again).
         ignore_arguments: Patterns of tools, and for each the names of arguments that are left
             out of the comparison. Reminders quote them all the same.
         remind_every: After the highest threshold, remind again every so many repetitions, at
@@ -77,8 +59,6 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
     Raises:
         ValueError: A setting is wrong or unknown, or could never act. The message names setting,
             value and limit (it is pydantic's ``ValidationError``, which is a ``ValueError``).
-
-    Fulfils C1, C2, C3, C4, D7, X1, X2, X3, X4, X5 and X6.
     """
 
     thresholds: Thresholds = (3, 5, 8)
@@ -90,8 +70,8 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
     ignore_arguments: NamesByPattern = Field(default_factory=dict, validate_default=True)
     remind_every: RemindEvery = None
     stop_after: StopAfter = None
-    first_reminder: str | None = None
-    later_reminder: str | None = None
+    first_reminder: Template | None = None
+    later_reminder: Template | None = None
     tools: ToolEntries = ()
 
     @classmethod
@@ -110,37 +90,16 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
             OSError: It cannot be read.
             ValueError: The file is not TOML, has no such table, or a setting in it is
                 wrong (then it is pydantic's ``ValidationError``). The message names the file.
-
-        Fulfils C3.
         """
         file = Path(path)
-        try:
-            document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-        except FileNotFoundError as error:
-            msg = f"no such file: {file.absolute()}; it would hold the table [{_table_name(file)}]"
-            raise FileNotFoundError(msg) from error
-        except (ValueError, RecursionError) as error:
-            msg = f"{file} is not valid TOML: {error}"
-            raise ValueError(msg) from error
-        settings = _table(document, _table_name(file))
-        if settings is None:
-            hint = _misplaced(document, file) or _misspelled(document)
-            msg = f"{file} has no table [{_table_name(file)}]{hint or _NO_TABLE_NEEDED}"
-            raise ValueError(msg)
-        if _misplaced(document, file):  # what stands there would be without effect
-            right, wrong = _table_name(file), _other_name(file)
-            msg = f"{file} has two tables for repeatguard; move what is in [{wrong}] into [{right}]"
-            raise ValueError(msg)
-        if _has_stray_tools(document):  # as above
-            msg = f"{file} has settings of single tools outside its table; head each with [[{_table_name(file)}.tools]]"
-            raise ValueError(msg)
+        settings = read_table(file, ToolSettings.model_fields)
         try:
             return cls.model_validate(settings)
         except ValidationError as error:
-            raise in_plain_words(error, f"{file}, table [{_table_name(file)}]") from None
+            raise plain_error(error, f"{file}, table [{table_name(file)}]") from None
 
     def tracks(self, tool_name: str) -> bool:
-        """Tell whether calls of a tool are watched under this configuration (D7).
+        """Return whether calls of a tool are watched under this configuration.
 
         Args:
             tool_name: The name as the model wrote it.
@@ -153,65 +112,141 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
             return False
         return not self.include or any(matches(pattern, tool_name) for pattern in self.include)
 
-    @field_validator("first_reminder", "later_reminder")
-    @classmethod
-    def _check_template(cls, template: str | None) -> str | None:
-        wrong = None if template is None else template_fault(template)
-        if wrong:
-            msg = f"{wrong}; here {template!r}"
-            raise ValueError(msg)
-        return template
-
     @model_validator(mode="after")
-    def _refuse_what_can_never_act(self) -> Self:
-        wrong = next(RuleBook(self).faults(), None)
-        if wrong:
-            raise fault(wrong)
+    def _reject_ineffective_settings(self) -> Self:
+        if error := next(_ineffective_settings(self), None):
+            raise error_in_words(error)
         return self
 
 
-def _table_name(file: Path) -> str:
-    return "tool.repeatguard" if file.name == _PYPROJECT else "repeatguard"
+def policies(config: RepeatGuardConfig) -> Policies:
+    """Return what a configuration says about each tool."""
+    schedule = Schedule(tuple(config.thresholds), config.remind_every, config.stop_after)
+    general = ToolPolicy(schedule, config.on_changed_result, config.arguments_preview_chars)
+    entries = [(entry.match, _with_entry(general, entry)) for entry in config.tools]
+    return Policies(general, entries, config.ignore_arguments)
 
 
-def _other_name(file: Path) -> str:
-    """Give the table's name in the other kind of file."""
-    return "repeatguard" if file.name == _PYPROJECT else "tool.repeatguard"
+def wording(config: RepeatGuardConfig) -> Wording:
+    """Return how a configuration words reminders."""
+    return Wording(config.arguments_preview_chars, config.first_reminder, config.later_reminder)
 
 
-def _table(document: Mapping[str, object], dotted_name: str) -> object:
-    """Find a table, or None."""
-    value: object = document
-    for key in dotted_name.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
+def _with_entry(general: ToolPolicy, entry: ToolSettings) -> ToolPolicy:
+    schedule = Schedule(
+        tuple(entry.thresholds or general.schedule.thresholds),
+        _override(general.schedule.remind_every, entry.remind_every),
+        _override(general.schedule.stop_after, entry.stop_after),
+    )
+    on_changed_result = entry.on_changed_result or general.on_changed_result
+    return ToolPolicy(schedule, on_changed_result, general.preview_chars, frozenset(entry.ignore_arguments or ()))
 
 
-def _misplaced(document: Mapping[str, object], file: Path) -> str:
-    """Add a hint if the table is there under the name that belongs in the other kind of file."""
-    other = _other_name(file)
-    if _table(document, other) is None:
-        return ""
-    return f"; it has [{other}], which is the name for other files: rename it"
+def _override(general: int | None, own: int | Literal["never"] | None) -> int | None:
+    if own is None:
+        return general
+    return None if own == "never" else own
 
 
-def _has_stray_tools(document: Mapping[str, object]) -> bool:
-    """Tell whether entries of ours, with nothing that is not ours, stand outside the table."""
-    names = ToolSettings.model_fields.keys()
-    for place in ("tools", "tool.tools"):
-        tables = _table(document, place)
-        for table in tables if isinstance(tables, list) else ():
-            if isinstance(table, Mapping) and "match" in table and len(table) > 1 and table.keys() <= names:
-                return True
-    return False
+def _ineffective_settings(config: RepeatGuardConfig) -> Iterator[str]:
+    """Say what of a configuration could never act."""
+    tools = policies(config)
+    if error := _schedule_error(tools.general.schedule):
+        yield error
+    for pattern in config.ignore_arguments:
+        if untracked := _why_untracked(pattern, config):
+            yield f"ignore_arguments for {pattern!r} would never act: {untracked}"
+    for index, (pattern, policy) in enumerate(tools.entries):
+        if error := _schedule_error(policy.schedule):
+            yield (
+                f"for the tools {pattern!r}: {error}; what their entry leaves out is as in the general "
+                'settings, and "never" takes a general remind_every or stop_after back'
+            )
+        if untracked := _why_untracked(pattern, config):
+            yield f"the settings for the tools {pattern!r} would never act: {untracked}"
+        for earlier, _ in tools.entries[:index]:
+            if matches(earlier, pattern):  # a wildcard covers whatever a wildcard may stand for
+                way_out = "take one out" if earlier == pattern else "change their order"
+                yield (
+                    f"the settings for the tools {pattern!r} would never act: "
+                    f"the entry for {earlier!r} comes first and covers them; {way_out}"
+                )
+    if config.later_reminder is not None and not any(schedule.reminds_again for schedule in tools.schedules):
+        yield (
+            "later_reminder would never act: there is one threshold, and remind_every is not set; "
+            "set one more, or leave it out"
+        )
 
 
-def _misspelled(document: Mapping[str, object]) -> str:
-    """Add a hint if the file has a table of nearly that name."""
-    tables = [(name, name, table) for name, table in document.items()]
-    for outer, holder in document.items():
-        if isinstance(holder, Mapping) and difflib.get_close_matches(outer.lower(), ["tool"], cutoff=0.75):
-            tables += [(str(name), f"{outer}.{name}", table) for name, table in holder.items()]
-    names = {name.lower(): f"[{place}]" for name, place, table in tables if isinstance(table, Mapping)}
-    near = difflib.get_close_matches("repeatguard", names, n=1, cutoff=0.75)
-    return f"; is {names[near[0]]} a misspelling of it?" if near else ""
+def _schedule_error(schedule: Schedule) -> str | None:
+    """Say what of a schedule could never act, or None."""
+    highest, every, stop_after = schedule.thresholds[-1], schedule.remind_every, schedule.stop_after
+    if stop_after is not None and stop_after <= highest:
+        return (
+            f"stop_after must be above the highest threshold, and {stop_after} is not above {highest} "
+            f"(thresholds are {schedule.thresholds}); raise it, or set lower thresholds"
+        )
+    if stop_after is not None and every is not None and highest + every >= stop_after:
+        return (
+            f"remind_every={every} would never act: the run ends at stop_after={stop_after}, "
+            f"and the first further reminder is due at {highest + every}; lower it, or raise stop_after"
+        )
+    return None
+
+
+def _why_untracked(pattern: str, config: RepeatGuardConfig) -> str | None:
+    """Say why no tool that a pattern covers is watched; None if some may be."""
+    for excluding in config.exclude:
+        if matches(excluding, pattern):
+            return f"exclude has {excluding!r}; take one of the two out"
+    if "*" not in pattern and not config.tracks(pattern):
+        return f"include={tuple(config.include)!r} leaves it out; add it there"
+    return None
+
+
+def ensure_config(config: object) -> RepeatGuardConfig:
+    """Return the configuration that was handed over, or the defaults if it was left out.
+
+    Args:
+        config: What was handed over.
+
+    Raises:
+        TypeError: It is not a configuration: a guard that never fires must not come about silently.
+    """
+    if config is None:
+        return RepeatGuardConfig()
+    if not isinstance(config, RepeatGuardConfig):
+        msg = (
+            f"config must be a RepeatGuardConfig, not {_shown(config)}; "
+            "write RepeatGuardConfig(thresholds=(3, 6)), RepeatGuardConfig.from_toml(path) for a file, "
+            "or RepeatGuardConfig.model_validate(mapping)"
+        )
+        raise TypeError(msg)
+    return config
+
+
+def ensure_sync_callable(name: str, function: object) -> None:
+    """Make sure that a function can be called, and need not be awaited.
+
+    Args:
+        name: The argument's name.
+        function: What was handed over; None is fine.
+
+    Raises:
+        TypeError: It is not a function, or is async.
+    """
+    if function is None:
+        return
+    if not callable(function):
+        msg = f"{name} must be a function, not {_shown(function)}; leave it out if there is none"
+        raise TypeError(msg)
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+        shown = getattr(function, "__qualname__", f"a {type(function).__qualname__}")
+        msg = f"{name} must be a plain function, and {shown} is async, so it would never be awaited; make it plain"
+        raise TypeError(msg)
+
+
+def _shown(value: object) -> str:
+    """Show a plain value in short; of any other no more than what it is, for it may hold what is nobody's business."""
+    plain = (str, int, float, bool, dict, list, tuple)
+    return reprlib.repr(value) if type(value) in plain else f"a {type(value).__qualname__}"

@@ -1,11 +1,10 @@
-"""How a run ends that goes on repeating itself, and how that is said to the application (X5, S6)."""
+"""The error that ends a run, and how logs and errors say what happened."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from repeatguard_core._lines import tool_on_one_line
-from repeatguard_core._reminder import Decision, Stop
+from repeatguard_core._reminder import Decision, Stop, display_name
 
 __all__ = ["RepeatLoopError", "describe"]
 
@@ -23,8 +22,6 @@ class RepeatLoopError(Exception):
         tool_name: The tool's name; of a cycle, that of its last call.
         count: How often the call, or the cycle, came in a row.
         arguments: The preview of the arguments, as in a reminder. The error's text does not have it.
-
-    Fulfils X5.
     """
 
     def __init__(self, stop: Stop) -> None:
@@ -46,7 +43,7 @@ def describe(decision: Decision) -> str:
         decision: The reminder, or the end of the run.
     """
     names = decision.tool_names or (decision.tool_name,)
-    what = ", ".join(map(tool_on_one_line, names))
+    what = ", ".join(map(display_name, names))
     if len(names) > 1:
         what = f"a cycle of {what}"
     return f"{what} called {decision.count} times in a row with the same arguments"

@@ -1,15 +1,35 @@
-"""What the model reads: a reminder's wording and how it is kept in form."""
+"""What the model reads: a reminder's wording, and how whatever a call holds is kept in form."""
 
 from __future__ import annotations
 
+import re
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from repeatguard_core._lines import cut, on_one_line, tool_on_one_line
-from repeatguard_core._templates import Wording
+__all__ = [
+    "UNKNOWN_CALL",
+    "CallPreview",
+    "Decision",
+    "Reminder",
+    "Stop",
+    "Wording",
+    "display_name",
+    "escape_line",
+    "is_reminder",
+    "template_error",
+]
 
-__all__ = ["UNKNOWN_CALL", "Decision", "Due", "QuotedCall", "Reminder", "Stop", "compose", "is_reminder"]
+#: As long as a name may be with most providers; a longer one is cut in the text.
+_TOOL_NAME_CHARS: Final = 64
+
+#: What could end a line or cannot be encoded: control characters, line and paragraph separators, surrogates.
+_UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SHORT_ESCAPES: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+#: What a template may hold.
+_TEMPLATE_FIELDS: Final = ("tool", "count", "arguments")
 
 _HEADER: Final = "[repeatguard] Automated notice, not a message from the user."
 
@@ -56,8 +76,6 @@ class Reminder:
         tool_names: The tools' names in order: one, or those of a cycle.
         agent_name: The name of the agent whose calls they are, as the framework has it; None if it
             has none, or the adapter does not know it. A chain knows no names.
-
-    Fulfils M2, M3, M4, M7, M8, X1, X4 and X6.
     """
 
     tool_name: str
@@ -96,7 +114,7 @@ class Stop:
 Decision: TypeAlias = Reminder | Stop
 
 
-class QuotedCall(NamedTuple):
+class CallPreview(NamedTuple):
     """What a reminder can say about a call.
 
     Attributes:
@@ -110,88 +128,91 @@ class QuotedCall(NamedTuple):
     length: int
 
     @classmethod
-    def of(cls, tool_name: str, arguments: str) -> QuotedCall:
-        """Quote all of a call.
+    def of(cls, tool_name: str, arguments: str, max_chars: int) -> CallPreview:
+        """Make the preview of a call.
 
         Args:
             tool_name: The tool's name.
             arguments: The canonical arguments.
+            max_chars: How many characters to keep.
         """
-        text = on_one_line(arguments)
-        return cls(tool_name, text, len(text))
-
-    def shortened(self, chars: int) -> QuotedCall:
-        """Keep no more of it than a reminder may quote."""
-        return QuotedCall(self.name, self.arguments[:chars], self.length)
+        line = escape_line(arguments)
+        return cls(tool_name, line[:max_chars], len(line))
 
 
 #: Of a call that is out of sight no more is known than that it was the same.
-UNKNOWN_CALL: Final = QuotedCall("(out of sight)", "", 0)
+UNKNOWN_CALL: Final = CallPreview("(out of sight)", "", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
-    """What a reminder is about.
+class Wording:
+    """How reminders are worded.
 
     Attributes:
-        calls: The call that keeps coming, or the calls of a cycle, in order.
-        count: How often they came in a row.
-        threshold: The threshold that was reached.
-        is_first: Whether it is the lowest threshold.
-        stop_after: The limit that was reached if the run is to end, and None if the model is to be told.
+        max_chars: How many characters of all arguments together to quote, at least 1.
+        first: The template that takes the place of the short text, or None.
+        later: The template that takes the place of the detailed text, or None.
     """
 
-    calls: Sequence[QuotedCall]
-    count: int
-    threshold: int
-    is_first: bool
-    stop_after: int | None = None
+    max_chars: int
+    first: str | None = None
+    later: str | None = None
 
+    def reminder(self, calls: Sequence[CallPreview], count: int, threshold: int, *, is_first: bool) -> Reminder:
+        """Word a reminder.
 
-def compose(due: Due, wording: Wording, *, preview_chars: int) -> Decision:
-    """Word the reminder that is due, or describe the end of the run.
+        Args:
+            calls: The call that keeps coming, or the calls of a cycle, in order.
+            count: How often they came in a row.
+            threshold: The threshold that was reached.
+            is_first: Whether it is the lowest threshold.
+        """
+        is_cycle = len(calls) > 1
+        quoted = self._quote(calls)
+        tools = [display_name(call.name) for call in calls]
+        fields: dict[str, object] = {
+            "tool": f"{' → '.join(tools)} → …" if is_cycle else tools[0],
+            "count": count,
+            "arguments": "; ".join(quoted),
+        }
+        template = self.first if is_first else self.later
+        if template is None:
+            template = ((_FIRST_OF_CYCLE, _LATER_OF_CYCLE) if is_cycle else (_FIRST, _LATER))[not is_first]
+            fields |= {"length": len(calls), "calls": "\n".join(f"- {each}" for each in quoted)}
+        return Reminder(
+            tool_name=calls[-1].name,
+            count=count,
+            threshold=threshold,
+            is_first=is_first,
+            arguments="; ".join(quoted),
+            text=f"{_HEADER}\n{template.format(**fields)}",
+            tool_names=tuple(call.name for call in calls),
+        )
 
-    Args:
-        due: What it is about.
-        wording: Templates that take the place of the usual texts.
-        preview_chars: How many characters of all arguments to quote, at least 1.
+    def stop(self, calls: Sequence[CallPreview], count: int, stop_after: int) -> Stop:
+        """Describe the end of a run.
 
-    Returns:
-        The reminder, text included; or the end of the run.
-    """
-    calls, is_first = due.calls, due.is_first
-    names = [tool_on_one_line(call.name) for call in calls]
-    previews = _previews(calls, preview_chars)
-    called = [f"{name} {preview}" for name, preview in zip(names, previews, strict=True)]
-    is_cycle = len(calls) > 1
-    fields: dict[str, object] = {
-        "tool": f"{' → '.join(names)} → …" if is_cycle else names[0],
-        "count": due.count,
-        "arguments": "; ".join(called) if is_cycle else previews[0],
-    }
-    arguments, tool_names = str(fields["arguments"]), tuple(call.name for call in calls)
-    if due.stop_after is not None:
-        return Stop(calls[-1].name, due.count, due.stop_after, arguments, tool_names)
-    usual = (_FIRST_OF_CYCLE, _LATER_OF_CYCLE) if is_cycle else (_FIRST, _LATER)
-    template = wording.first if is_first else wording.later
-    if template is None:
-        template = usual[not is_first]
-        fields |= {"length": len(calls), "calls": "\n".join(f"- {each}" for each in called)}
-    return Reminder(
-        tool_name=calls[-1].name,
-        count=due.count,
-        threshold=due.threshold,
-        is_first=is_first,
-        arguments=arguments,
-        text=f"{_HEADER}\n{template.format(**fields)}",
-        tool_names=tool_names,
-    )
+        Args:
+            calls: The call that keeps coming, or the calls of a cycle, in order.
+            count: How often they came in a row.
+            stop_after: The limit that was reached.
+        """
+        return Stop(
+            calls[-1].name, count, stop_after, "; ".join(self._quote(calls)), tuple(call.name for call in calls)
+        )
+
+    def _quote(self, calls: Sequence[CallPreview]) -> list[str]:
+        """Quote the arguments of a call, or each call of a cycle with its arguments."""
+        previews = _share(calls, self.max_chars)
+        if len(calls) == 1:
+            return previews
+        return [f"{display_name(call.name)} {preview}" for call, preview in zip(calls, previews, strict=True)]
 
 
 def is_reminder(text: str) -> bool:
-    """Tell whether a text is one of this package's reminders.
+    """Return whether a text is one of this package's reminders.
 
-    An adapter uses it to know its own messages again in a conversation that it is handed,
+    An adapter uses it to recognize its own messages in a conversation that it is handed,
     also where nothing but the text has been kept.
 
     Args:
@@ -203,13 +224,67 @@ def is_reminder(text: str) -> bool:
     return text.lstrip().partition("\n")[0].rstrip() == _HEADER
 
 
-def _previews(calls: Sequence[QuotedCall], chars: int) -> list[str]:
-    """Quote the arguments of every call; what the short ones leave is shared among the long ones."""
-    texts = [call.arguments for call in calls]
+def template_error(template: str) -> str | None:
+    """Say what is wrong with a template for a reminder's text; None if nothing is.
+
+    Args:
+        template: The text, with ``{tool}``, ``{count}`` and ``{arguments}`` where they belong.
+    """
+    places = ", ".join(f"{{{field}}}" for field in _TEMPLATE_FIELDS)
+    if not template.strip():
+        return "there must be something for the model to read"
+    if (unsafe := _UNSAFE.search(template.replace("\n", "").replace("\t", ""))) is not None:
+        return f"{unsafe[0]!a} is a character that it must not have"
+    try:
+        parsed = list(string.Formatter().parse(template))
+    except ValueError as error:
+        return f"it is no template ({error}); a brace that is meant is written twice, {{{{ or }}}}"
+    for _, field, spec, conversion in parsed:
+        if field is not None and (field not in _TEMPLATE_FIELDS or spec or conversion):
+            whole = field + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
+            return f"{{{whole}}} is none of {places}; a brace that is meant is written twice, {{{{ or }}}}"
+    return None
+
+
+def escape_line(text: str) -> str:
+    """Escape whatever could end a line or keep the text from being encoded as UTF-8.
+
+    Args:
+        text: Any text, hostile text included.
+
+    Returns:
+        The text on one line, its other characters unchanged.
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def display_name(tool_name: str) -> str:
+    """Put a tool's name on one line, and cut it where it is longer than most providers allow.
+
+    Args:
+        tool_name: The name as the model wrote it.
+    """
+    return _truncate(escape_line(tool_name), _TOOL_NAME_CHARS)
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    return _SHORT_ESCAPES.get(character) or f"\\u{ord(character):04x}"
+
+
+def _truncate(text: str, limit: int, hidden: int = 0) -> str:
+    """Cut a text, and say how much more there is; ``hidden`` characters have been cut before."""
+    more = max(len(text) - limit, 0) + hidden
+    return f"{text[:limit]}… (+{more} more chars)" if more else text
+
+
+def _share(calls: Sequence[CallPreview], max_chars: int) -> list[str]:
+    """Cut the arguments of every call; what the short ones leave is shared among the long ones."""
     shares: dict[int, int] = {}
     for index in sorted(range(len(calls)), key=lambda index: calls[index].length):
-        share = chars // (len(calls) - len(shares))
-        shares[index] = min(len(texts[index]), share)
-        chars -= shares[index]
-    unseen = [call.length - len(call.arguments) for call in calls]
-    return [cut(text, shares[index], unseen[index]) for index, text in enumerate(texts)]
+        share = max_chars // (len(calls) - len(shares))
+        shares[index] = min(len(calls[index].arguments), share)
+        max_chars -= shares[index]
+    return [
+        _truncate(call.arguments, shares[index], call.length - len(call.arguments)) for index, call in enumerate(calls)
+    ]

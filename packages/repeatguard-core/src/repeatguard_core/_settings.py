@@ -1,154 +1,32 @@
-"""What the general settings and those of one tool have in common: how each value is checked."""
+"""Settings of all tools and of single tools: what they have in common, and how errors in them are worded."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    PlainSerializer,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from pydantic.functional_validators import ModelWrapValidatorHandler  # of early releases it is here alone
+from pydantic_core import PydanticCustomError
 
-from repeatguard_core._faults import fault, in_plain_words
-from repeatguard_core._thresholds import validated_thresholds
+from repeatguard_core._policy import OnChangedResult
+from repeatguard_core._values import Names, Thresholds, entries, integer_or_never
 
 if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails, InitErrorDetails
     from typing_extensions import Self
 
-__all__ = [
-    "Integer",
-    "Names",
-    "NamesByPattern",
-    "OnChangedResult",
-    "Patterns",
-    "RemindEvery",
-    "Settings",
-    "StopAfter",
-    "Thresholds",
-    "ToolEntries",
-    "ToolSettings",
-]
-
-OnChangedResult: TypeAlias = Literal["count", "reset", "defer"]
-
+__all__ = ["Settings", "ToolEntries", "ToolSettings", "error_in_words", "plain_error"]
 
 #: What stands beside a configuration, since it is code.
 _ARGUMENTS_OF_GUARDS: Final = ("untracked", "on_reminder")
 
 
-def _refuse_no_integer(value: Any) -> Any:
-    if isinstance(value, bool | float):
-        msg = f"it must be an integer, and {value!r} is a {type(value).__name__}"
-        raise ValueError(msg)  # noqa: TRY004 - pydantic reports a ValueError and lets a TypeError through
-    return value
-
-
-def _refuse_never(value: Any) -> Any:
-    if value == "never":
-        msg = "'never' is for entries of tools; leave it out, and it never happens"
-        raise ValueError(msg)
-    return value
-
-
-def _checked_list(values: Any, of: str) -> Any:
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        hint = f"; write [{values!r}]" if isinstance(values, str) else ""
-        msg = f"a list of {of}s is wanted, not {values!r}{hint}"
-        raise ValueError(msg)  # noqa: TRY004 - as above
-    if isinstance(values, AbstractSet):
-        values = sorted(values)
-    if "" in (values := tuple(values)):
-        msg = f"a {of} must have at least one character, and '' in {values!r} has none"
-        raise ValueError(msg)
-    return values
-
-
-def _checked_tables(values: Any) -> Any:
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        hint = "; in TOML write [[…tools]] with two brackets" if isinstance(values, Mapping) else ""
-        msg = f"a list of entries is wanted, not {values!r}{hint}"
-        raise ValueError(msg)  # noqa: TRY004 - as above
-    return tuple(values)
-
-
-def _checked_mapping(values: Any) -> Any:
-    if not isinstance(values, Mapping):
-        msg = (
-            f"a mapping from patterns of tools to names of arguments is wanted, not {values!r}; "
-            "for every tool write {'*': ['name']}"
-        )
-        raise ValueError(msg)  # noqa: TRY004 - as above
-    return values
-
-
-def _integer_or_never(least: int) -> BeforeValidator:
-    def check(value: Any) -> Any:
-        is_integer = isinstance(value, int) and not isinstance(value, bool) and value >= least
-        if value is not None and value != "never" and not is_integer:
-            msg = f'it must be an integer of at least {least}, or "never", and not {value!r}'
-            raise ValueError(msg)
-        return value
-
-    return BeforeValidator(check)
-
-
-class _FrozenMapping(Mapping[str, Sequence[str]]):
-    """A mapping that does not change, so that a configuration is hashable (C4)."""
-
-    def __init__(self, members: Mapping[str, Sequence[str]]) -> None:
-        self._members = dict(members)
-
-    def __getitem__(self, key: str) -> Sequence[str]:
-        return self._members[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._members)
-
-    def __len__(self) -> int:
-        return len(self._members)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._members.items()))
-
-    def __repr__(self) -> str:
-        return repr(self._members)
-
-
-Integer: TypeAlias = Annotated[int, BeforeValidator(_refuse_no_integer)]
-RemindEvery: TypeAlias = Annotated[Annotated[Integer, Field(ge=1)] | None, BeforeValidator(_refuse_never)]
-StopAfter: TypeAlias = Annotated[Integer | None, BeforeValidator(_refuse_never)]
-# Any sequence may be given; what is kept is a tuple.
-Thresholds: TypeAlias = Annotated[Sequence[int], BeforeValidator(validated_thresholds), AfterValidator(tuple)]
-Patterns: TypeAlias = Annotated[
-    Sequence[str], BeforeValidator(lambda values: _checked_list(values, "pattern")), AfterValidator(tuple)
-]
-Names: TypeAlias = Annotated[
-    Sequence[str],
-    BeforeValidator(lambda values: _checked_list(values, "name")),
-    Field(min_length=1),
-    AfterValidator(tuple),
-]
-NamesByPattern: TypeAlias = Annotated[
-    Mapping[Annotated[str, Field(min_length=1)], Names],
-    BeforeValidator(_checked_mapping),
-    AfterValidator(_FrozenMapping),
-    PlainSerializer(dict, return_type=dict[str, tuple[str, ...]]),
-]
-
-
 class Settings(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True):
     """Settings that name what they do not know, and show what differs from the defaults."""
 
-    whose: ClassVar[str] = "repeatguard"
+    _subject: ClassVar[str] = "repeatguard"
 
     def __str__(self) -> str:
         return repr(self)
@@ -165,18 +43,18 @@ class Settings(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True
 
     @model_validator(mode="wrap")
     @classmethod
-    def _say_faults_plainly(cls, settings: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _use_plain_errors(cls, settings: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         try:
             return handler(settings)
         except ValidationError as error:
-            raise in_plain_words(error) from None
+            raise plain_error(error) from None
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_unknown_settings(cls, settings: object) -> object:
+    def _reject_unknown_settings(cls, settings: object) -> object:
         if isinstance(settings, Mapping):
             unknown = [
-                f"{name} (here {value!r}) is no setting of {cls.whose}; {cls._hint(str(name))}"
+                f"{name} (here {value!r}) is no setting of {cls._subject}; {cls._hint(str(name))}"
                 for name, value in settings.items()
                 if name not in cls.model_fields
             ]
@@ -211,21 +89,56 @@ class ToolSettings(Settings, frozen=True):
         ValueError: A setting is wrong or unknown, or there is none beside ``match``.
     """
 
-    whose: ClassVar[str] = "single tools"
+    _subject: ClassVar[str] = "single tools"
 
     match: Annotated[str, Field(min_length=1)]
     thresholds: Thresholds | None = None
     on_changed_result: OnChangedResult | None = None
     ignore_arguments: Names | None = None
-    remind_every: Annotated[int | Literal["never"] | None, _integer_or_never(1)] = None
-    stop_after: Annotated[int | Literal["never"] | None, _integer_or_never(3)] = None
+    remind_every: Annotated[int | Literal["never"] | None, integer_or_never(1)] = None
+    stop_after: Annotated[int | Literal["never"] | None, integer_or_never(3)] = None
 
     @model_validator(mode="after")
-    def _refuse_an_entry_without_effect(self) -> ToolSettings:
+    def _require_some_setting(self) -> ToolSettings:
         if all(value is None for name, value in self if name != "match"):
             msg = f"the entry for {self.match!r} sets nothing; set something beside match, or leave the entry out"
-            raise fault(msg)
+            raise error_in_words(msg)
         return self
 
 
-ToolEntries: TypeAlias = Annotated[Sequence[ToolSettings], BeforeValidator(_checked_tables), AfterValidator(tuple)]
+ToolEntries: TypeAlias = Annotated[Sequence[ToolSettings], BeforeValidator(entries), AfterValidator(tuple)]
+
+
+def error_in_words(words: Any, kind: Any = "value_error") -> PydanticCustomError:
+    """Make an error that pydantic reports in its own words alone.
+
+    Args:
+        words: What is wrong: the value, the limit and the way out.
+        kind: What pydantic calls such an error.
+    """
+    return PydanticCustomError(kind, words)
+
+
+def plain_error(error: ValidationError, title: str | None = None) -> ValidationError:
+    """Say what pydantic says, without its web links and headings: each line has the value and the limit.
+
+    Args:
+        error: What pydantic has found.
+        title: What is wrong; left out, as in the error.
+
+    Returns:
+        An error of the same type, with the same places, kinds and values.
+    """
+    lines: list[InitErrorDetails] = [
+        {"type": error_in_words(_message(each), each["type"]), "loc": each["loc"], "input": each["input"]}
+        for each in error.errors()
+    ]
+    return ValidationError.from_exception_data(title or error.title, lines, hide_input=True)
+
+
+def _message(each: ErrorDetails) -> str:
+    own = each.get("ctx", {}).get("error")
+    if isinstance(own, ValueError):  # a validator's, which names the value
+        return str(own)
+    # Of pydantic's own kinds there is a page on the web; a line without one has been made here.
+    return f"{each['msg']}; here {each['input']!r}" if "url" in each else each["msg"]

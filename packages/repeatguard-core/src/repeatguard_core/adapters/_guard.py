@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from repeatguard_core._chain import RepeatChain
-from repeatguard_core._config import RepeatGuardConfig
+from repeatguard_core._config import RepeatGuardConfig, ensure_config, ensure_sync_callable
 from repeatguard_core._errors import describe
-from repeatguard_core._given import given_config, refuse_what_is_no_plain_function
 from repeatguard_core._reminder import Decision, Reminder, Stop
 from repeatguard_core.adapters._derivation import derive
 from repeatguard_core.adapters._items import Kind
@@ -31,7 +30,7 @@ _Message = TypeVar("_Message")
 def _find_recorder() -> Callable[[Decision], None] | None:
     """Return what shows reminders in OpenTelemetry, which is an extra; None if that is not installed."""
     try:
-        from repeatguard_core._opentelemetry import record  # noqa: PLC0415
+        from repeatguard_core._telemetry import record  # noqa: PLC0415
     except ImportError:
         return None
     return record
@@ -102,9 +101,9 @@ class Guard:
         untracked: Callable[[str], bool] | None = None,
         on_reminder: Callable[[Reminder], None] | None = None,
     ) -> None:
-        self.config = given_config(config)
-        refuse_what_is_no_plain_function("untracked", untracked)
-        refuse_what_is_no_plain_function("on_reminder", on_reminder)
+        self.config = ensure_config(config)
+        ensure_sync_callable("untracked", untracked)
+        ensure_sync_callable("on_reminder", on_reminder)
         self._untracked = untracked
         self._on_reminder = on_reminder
         self._first_chain = RepeatChain(self.config, None if untracked is None else self._is_untracked)

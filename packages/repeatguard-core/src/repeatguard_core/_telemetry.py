@@ -1,4 +1,4 @@
-"""Showing reminders and ends in traces and metrics; imported only where OpenTelemetry's API is installed (S6)."""
+"""Showing reminders and ends in traces and metrics; imported only where OpenTelemetry's API is installed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Final
 from opentelemetry import metrics, trace
 from opentelemetry.util.types import AttributeValue
 
-from repeatguard_core._lines import on_one_line, tool_on_one_line
-from repeatguard_core._reminder import Decision, Reminder
+from repeatguard_core._reminder import Decision, Reminder, display_name, escape_line
 
 __all__ = ["record"]
 
@@ -28,15 +27,14 @@ def record(decision: Decision) -> None:
     Raises:
         Exception: Whatever the program's own parts of OpenTelemetry raise.
     """
-    is_reminder = isinstance(decision, Reminder)
     # Names are the model's to choose, and an exporter may drop a whole batch for one that cannot be encoded.
     counted: dict[str, AttributeValue] = {
-        "gen_ai.tool.name": tool_on_one_line(decision.tool_name),
-        "repeatguard.threshold": decision.threshold if is_reminder else decision.stop_after,
+        "gen_ai.tool.name": display_name(decision.tool_name),
+        "repeatguard.threshold": decision.threshold if isinstance(decision, Reminder) else decision.stop_after,
     }
     reminders, stops = _counters()
     # Metrics are kept as long as the program lives, and some programs name agents by what they work on.
-    (reminders if is_reminder else stops).add(1, counted)
+    (reminders if isinstance(decision, Reminder) else stops).add(1, counted)
     span = trace.get_current_span()
     if span.is_recording():
         attributes: dict[str, AttributeValue] = {
@@ -45,10 +43,10 @@ def record(decision: Decision) -> None:
             "repeatguard.cycle_length": len(decision.tool_names),
         }
         if decision.agent_name is not None:
-            attributes["gen_ai.agent.name"] = on_one_line(decision.agent_name)
+            attributes["gen_ai.agent.name"] = escape_line(decision.agent_name)
         if os.environ.get(_CAPTURE_CONTENT, "").strip().lower() in _IN_SPANS:
             attributes["repeatguard.arguments"] = decision.arguments
-        span.add_event("repeatguard.reminder" if is_reminder else "repeatguard.stop", attributes)
+        span.add_event("repeatguard.reminder" if isinstance(decision, Reminder) else "repeatguard.stop", attributes)
 
 
 @functools.cache

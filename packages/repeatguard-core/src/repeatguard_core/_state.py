@@ -7,13 +7,13 @@ model reads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from repeatguard_core._calls import ComparedCall, PastCall
-from repeatguard_core._rules import PATIENCE
+from repeatguard_core._calls import PastCall, TrackedCall
+from repeatguard_core._policy import EXTRA_REPEATS
 
-__all__ = ["TRANSITIONS", "CycleCount", "Depth", "Event", "Repetition", "State", "completed", "event_of"]
+__all__ = ["TRANSITIONS", "CycleCount", "Event", "Lookback", "Repetition", "State", "completed", "event_of"]
 
 #: What can happen. A tracked call is compared, for each length of a cycle, with the call that many
 #: calls before it: "same call" is identical and not known to have another result, "other result"
@@ -48,6 +48,13 @@ TRANSITIONS: Final[dict[Event, Transition]] = {
     "new input": Transition("zero", "zero", "zero"),
 }
 
+_EFFECTS: Final[dict[Effect, Callable[[int], int]]] = {
+    "keep": lambda number: number,
+    "add one": lambda number: number + 1,
+    "one": lambda _: 1,
+    "zero": lambda _: 0,
+}
+
 
 class CycleCount(NamedTuple):
     """What is known of one length.
@@ -71,7 +78,6 @@ class State(NamedTuple):
 
     Attributes:
         max_cycle_length: The length of the longest cycle that is looked for.
-        preview_chars: How many characters of arguments a reminder may quote.
         counts: What is known of each length at which the latest call repeats an earlier one, the
             shortest first. Lengths that fit into a run of identical calls are left out: they can
             only end together with it.
@@ -80,82 +86,77 @@ class State(NamedTuple):
     """
 
     max_cycle_length: int
-    preview_chars: int
     counts: Mapping[int, CycleCount] = {}
     calls: tuple[PastCall, ...] = ()
     chain_length: int = 0
 
-    def after(self, event: Event, call: ComparedCall | None = None) -> State:
+    def after(self, event: Event, call: TrackedCall | None = None) -> State:
         """Return the state after an event.
 
         Args:
-            event: What happened; for a call what `event_of` says.
+            event: What happened; for a tracked call what `event_of` says.
             call: The call, if it is tracked.
         """
-        longest, chars, _, calls, chain_length = self
         effect = TRANSITIONS[event].chain_length
+        if effect == "keep":
+            return self
         if call is None:
-            return self if effect == "keep" else State(longest, chars)
-        chain = 0 if effect == "one" else chain_length
-        counts = self._counts_after(call, calls[:chain])
-        kept = self._recorded_calls() if longest > 1 else ()
-        return State(longest, chars, counts, (call, *kept)[:longest], min(chain + 1, longest))
+            return State(self.max_cycle_length)
+        longest = self.max_cycle_length
+        counts = self._counts_after(call) if effect == "add one" else {}
+        kept = self.recorded_calls() if longest > 1 else ()
+        return State(longest, counts, (call, *kept)[:longest], min(_EFFECTS[effect](self.chain_length), longest))
 
-    def _counts_after(self, call: ComparedCall, chain: Sequence[PastCall]) -> dict[int, CycleCount]:
-        counts: dict[int, CycleCount] = {}
-        within = 0  # lengths up to this one fit into a run of identical calls
-        for length, other in enumerate(chain, 1):
-            if length > within and call.digest == other.digest:
-                counts[length] = _counted(self.counts.get(length, _NO_COUNT), length, _comparison(call, other))
-                if length == 1:
-                    within = counts[1].same_calls + 1
-        return counts
-
-    def _recorded_calls(self) -> Sequence[PastCall]:
-        """Return the calls with no more than has to be kept of them."""
-        if not self.calls or not isinstance(newest := self.calls[0], ComparedCall):
+    def recorded_calls(self) -> tuple[PastCall, ...]:
+        """Return the latest calls with no more of them than has to be kept."""
+        if not self.calls or not isinstance(newest := self.calls[0], TrackedCall):
             return self.calls
         # Only a cycle is quoted, and each of its calls has come before.
-        return newest.noted(self.preview_chars if self.counts else None), *self.calls[1:]
+        return newest.record(with_preview=bool(self.counts)), *self.calls[1:]
+
+    def _counts_after(self, call: TrackedCall) -> dict[int, CycleCount]:
+        counts: dict[int, CycleCount] = {}
+        identical_run = 0
+        for length, other in enumerate(self.calls[: self.chain_length], 1):
+            if length > identical_run and call.digest == other.digest:
+                counts[length] = _counted(self.counts.get(length, _NO_COUNT), length, _comparison(call, other))
+                if length == 1:
+                    identical_run = counts[1].same_calls + 1
+        return counts
 
 
-def event_of(call: ComparedCall, earlier: Sequence[PastCall]) -> Event:
-    """Return what a tracked call is to the whole chain: a "changed result", or else a call of the chain.
+def event_of(call: TrackedCall, earlier: Sequence[PastCall]) -> Event:
+    """Return what a tracked call is to the chain.
 
     Args:
         call: The call.
         earlier: The tracked calls before it since there was new input, the newest first, as
             many as the longest cycle has.
     """
-    if call.begins_anew_with_another_result:
-        last_time = next((each for each in earlier if call.is_identical_to(each)), None)
-        if last_time is not None and call.has_another_result_than(last_time):
+    if call.result is not None:
+        last_time = next((each for each in earlier if each.digest == call.digest), None)
+        if last_time is not None and call.starts_chain_after(last_time):
             return "changed result"
     return _comparison(call, earlier[0]) if earlier else "other call"
 
 
-def _comparison(call: ComparedCall, other: PastCall) -> Event:
+def _comparison(call: TrackedCall, other: PastCall) -> Event:
     if call.digest != other.digest:
         return "other call"
-    if call.result is not None and call.rules.on_changed_result == "defer" and call.has_another_result_than(other):
-        return "other result"
-    return "same call"
+    is_deferred = call.policy.on_changed_result == "defer" and call.result_differs_from(other)
+    return "other result" if is_deferred else "same call"
 
 
 def _counted(count: CycleCount, length: int, event: Event) -> CycleCount:
     transition = TRANSITIONS[event]
-    same_calls = _with_effect(transition.same_calls, count.same_calls)
-    same_results = _with_effect(transition.same_results, count.same_results)
+    same_calls = _EFFECTS[transition.same_calls](count.same_calls)
+    same_results = _EFFECTS[transition.same_results](count.same_results)
     level = count.level
     if same_results % length == 0:
         level = max(level, same_results // length + 1)
     if same_results != same_calls and same_calls % length == 0:
-        level = max(level, same_calls // length + 1 - PATIENCE)
+        level = max(level, same_calls // length + 1 - EXTRA_REPEATS)
     return CycleCount(same_calls, same_results, level)
-
-
-def _with_effect(effect: Effect, number: int) -> int:
-    return number + 1 if effect == "add one" else 0
 
 
 class Repetition(NamedTuple):
@@ -199,42 +200,41 @@ def completed(before: State, after: State) -> list[Repetition]:
     return repetitions
 
 
-class Depth:
+class Lookback:
     """Finds out how far back a conversation has to be read until nothing before that matters.
 
     Args:
-        longest: The length of the longest cycle that is looked for.
+        max_cycle_length: The length of the longest cycle that is looked for.
         enough: The number of repetitions beyond which nothing is due; None if there is no such number.
+
+    Attributes:
+        calls: The calls that have been read, the newest first.
     """
 
-    def __init__(self, longest: int, enough: int | None) -> None:
-        self.calls: list[ComparedCall] = []
-        self._longest = longest
+    def __init__(self, max_cycle_length: int, enough: int | None) -> None:
+        self.calls: list[TrackedCall] = []
+        self._longest = max_cycle_length
         self._enough = enough
-        self._open = set(range(1, longest + 1))
+        self._open = set(range(1, max_cycle_length + 1))
         self._settled = 0
 
     @property
-    def is_enough(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether it is known of each length how many calls are identical, or that they are too many to matter."""
         return not self._open
 
-    def read(self, call: ComparedCall) -> None:
-        """Take in the call before those that have been read.
-
-        Args:
-            call: The call.
-        """
+    def read(self, call: TrackedCall) -> None:
+        """Take in the call before those that have been read."""
         self.calls.append(call)
         if len(self.calls) > self._longest:
             self._settle(self.calls[self._settled], self.calls[self._settled + 1 :][: self._longest])
             self._settled += 1
 
-    def _settle(self, call: ComparedCall, earlier: Sequence[ComparedCall]) -> None:
+    def _settle(self, call: TrackedCall, earlier: Sequence[TrackedCall]) -> None:
         if event_of(call, earlier) == "changed result":
             self._open.clear()
         for length in sorted(self._open):
-            if not call.is_identical_to(earlier[length - 1]):
+            if call.digest != earlier[length - 1].digest:
                 self._open.discard(length)
             elif self._enough is not None and self._settled + 1 >= length * self._enough:
                 self._open -= set(range(length, self._longest + 1, length))  # longer ones end together with it
