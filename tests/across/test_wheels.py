@@ -121,7 +121,7 @@ def test_the_core_imports_pydantic_alone() -> None:
     """Beside the standard library and itself; never the contract kit, and never pytest."""
     allowed = {*sys.stdlib_module_names, "pydantic", "pydantic_core", "tomli", "repeatguard_core"}
     type_checking_only = {"typing_extensions"}
-    with_an_extra = {"_opentelemetry.py": {"opentelemetry"}}
+    with_an_extra = {"_telemetry.py": {"opentelemetry"}}
     for file in sources("repeatguard-core"):
         for module, _ in imports(file):
             may_be_imported = allowed | type_checking_only | with_an_extra.get(file.name, set())
