@@ -26,7 +26,7 @@ def test_defaults() -> None:
         "include": (),
         "exclude": (),
         "arguments_preview_chars": 500,
-        "max_cycle_length": 4,
+        "max_cycle_length": 8,
         "on_changed_result": "count",
         "ignore_arguments": {},
         "remind_every": None,

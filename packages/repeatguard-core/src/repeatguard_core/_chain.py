@@ -186,13 +186,13 @@ class RepeatChain:
         """Return what is due at a repetition: by a tool's own schedule, if all calls of the cycle go by it."""
         calls, count, level = repetition
         schedule = _schedule_of(calls) or self._policies.general.schedule
-        previews = [call.preview for call in calls]
-        if schedule.stop_after is not None and level >= schedule.stop_after:
-            return self._wording.stop(previews, count, schedule.stop_after)
-        threshold = schedule.threshold_at(level)
+        stop_after, threshold = schedule.stop_after, schedule.threshold_at(level)
+        if stop_after is not None and level >= stop_after:
+            return self._wording.stop([call.preview for call in calls], count, stop_after)
         if threshold is None:
             return None
-        return self._wording.reminder(previews, count, threshold, is_first=level == schedule.thresholds[0])
+        is_first = level == schedule.thresholds[0]
+        return self._wording.reminder([call.preview for call in calls], count, threshold, is_first=is_first)
 
 
 def _schedule_of(calls: Sequence[PastCall]) -> Schedule | None:
