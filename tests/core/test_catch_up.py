@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall, ToolSettings
 
+from tests.core.decisions import as_reminder
+
 A = ToolCall("search", '{"q": 1}')
 A_IN_OTHER_WORDS = ToolCall("search", {"q": 1.0})
 B = ToolCall("search", '{"q": 2}')
@@ -20,6 +22,7 @@ USUAL = {"thresholds": (2, 4), "exclude": ("update_plan",), "max_cycle_length": 
 CONFIG = RepeatGuardConfig.model_validate(USUAL)
 #: What a checkpoint under it begins with.
 BEGINS = " ".join(RepeatChain(CONFIG).checkpoint().split(" ")[:2])
+DIGEST = "0" * 32
 CONFIGS = [
     RepeatGuardConfig.model_validate({**USUAL, **settings})
     for settings in (
@@ -298,25 +301,111 @@ def test_a_chain_at_its_start_has_a_checkpoint_too() -> None:
     "text",
     [
         "",
-        "repeatguard-chain-2",
-        "repeatguard-chain-1 3 " + "0" * 64,
-        "repeatguard-chain-3 0 0.0.1 none",
-        f"{BEGINS} 0 0.0 none",
-        f"{BEGINS} 1 0.999.1 " + "0" * 32,
-        f"{BEGINS} 1 0.0.99 " + "0" * 32,
-        f"{BEGINS} 1 0.0.0 " + "0" * 32,
-        f"{BEGINS} 1 0.0.1 " + "z" * 32,
-        f"{BEGINS} 1 0.0.1 " + "0" * 31,
-        f"{BEGINS} 1 " + ",".join(["0.0.1"] * 17) + " none",
+        "repeatguard-chain-3",
+        "repeatguard-chain-2 0 0.0.1 none",
+        f"{BEGINS} 1 none",
+        f"{BEGINS} 1 1.0.0.1 {DIGEST}",
+        f"{BEGINS} 1 1.5.9.1 {DIGEST}",
+        f"{BEGINS} 1 1.5.5.99 {DIGEST}",
+        f"{BEGINS} 1 1.5.5.0 {DIGEST}",
+        f"{BEGINS} 1 0.5.5.2 {DIGEST}",
+        f"{BEGINS} 1 2.5.5.2,1.5.5.2 {DIGEST}",
+        f"{BEGINS} 1 none {'z' * 32}",
+        f"{BEGINS} 1 none {'0' * 31}",
+        f"{BEGINS} 1 " + ",".join(f"{length}.9.9.1" for length in range(1, 18)) + f" {DIGEST}",
         f"{RepeatChain(CONFIG).checkpoint()}x",
-        f"{BEGINS} {'9' * 5_000} 0.0.1 none",
-        f"{BEGINS} 1 {'9' * 5_000}.0.1 {'0' * 32}",
+        f"{BEGINS} {'9' * 5_000} none none",
+        f"{BEGINS} 1 1.{'9' * 5_000}.0.1 {DIGEST}",
+        f"{BEGINS} 1 none {DIGEST} []",
+        f"{BEGINS} 1 none {DIGEST} [1]",
+        f"{BEGINS} 1 none {DIGEST} [[]]",
+        f"{BEGINS} 1 none {DIGEST} [null,null]",
+        f"{BEGINS} 1 none {DIGEST} [null",
+        f'{BEGINS} 1 none {DIGEST} [["search","{{}}","2"]]',
+        f'{BEGINS} 1 none {DIGEST} [["search","{{}}",1]]',
+        f'{BEGINS} 1 none {DIGEST} [["search","{{}}",{10**9}]]',
+        f'{BEGINS} 1 none {DIGEST} [["search","{{}}",{"9" * 5_000}]]',
+        f'{BEGINS} 1 none {DIGEST} [["search","a\\nb",9]]',
+        f'{BEGINS} 1 none {DIGEST} [["search","\\ud800",9]]',
+        f'{BEGINS} 1 none {DIGEST} [[["search"],"{{}}",2]]',
+        f"{BEGINS} 1 none {DIGEST} {'[' * 100_000}{']' * 100_000}",
         "x" * 5_000,
     ],
+    ids=lambda text: text[:60],
 )
-def test_what_is_no_checkpoint_is_passed_over(text: str) -> None:
+def test_what_is_not_a_checkpoint_is_passed_over(text: str) -> None:
     """A forged one, or one of another version, costs no more than reading on."""
     assert caught_up(text, [A]).observe([A]) is not None
+
+
+@pytest.mark.rules("X1", "D11", "M2")
+@given(st.sampled_from(CONFIGS), histories(), st.lists(batches, max_size=4))
+def test_a_checkpoint_with_previews_is_enough(
+    config: RepeatGuardConfig, history: History, to_come: list[list[ToolCall]]
+) -> None:
+    """What is due next is the same, word for word, though nothing of the earlier calls can be seen."""
+    whole = read(history, config)
+    other = caught_up(whole.checkpoint(with_previews=True), config=config)
+    again = caught_up(other.checkpoint(with_previews=True), config=config)
+    seen = [whole.observe(batch) for batch in to_come]
+    assert [other.observe(batch) for batch in to_come] == seen
+    assert [again.observe(batch) for batch in to_come] == seen
+
+
+@pytest.mark.rules("X1", "M3", "M4", "S4")
+def test_the_size_of_a_checkpoint() -> None:
+    """There is a bound, whatever the names and arguments are; and the text is one line of ASCII."""
+    calls = [
+        ToolCall(f"{'𝄞' * 255}{letter}", '{"q": "' + f"{letter}𝄞\u2028" * 1_000 + '"}') for letter in "abcdefghijklmnop"
+    ]
+    config = RepeatGuardConfig(max_cycle_length=16, arguments_preview_chars=100)
+    chain = read([calls, calls], config)
+    digests, previews = chain.checkpoint(), chain.checkpoint(with_previews=True)
+    assert len(digests) <= 16 * (45 + 66)
+    assert len(digests) + 16 * 10 * 256 < len(previews) <= 16 * (45 + 66 + 12 * (256 + 100) + 30)
+    assert previews.isascii()
+    assert previews.isprintable()
+    due = chain.observe(calls)
+    assert due is not None
+    assert caught_up(previews, config=config).observe(calls) == due
+
+
+@pytest.mark.rules("X1")
+def test_the_preview_of_a_call_with_an_endless_name_is_left_out() -> None:
+    """So that a name cannot make the text long."""
+    config = RepeatGuardConfig(thresholds=(2, 3))
+    cycle = [ToolCall("n" * 257), B]
+    due = as_reminder(
+        caught_up(read([cycle, cycle], config).checkpoint(with_previews=True), config=config).observe(cycle)
+    )
+    assert due.tool_names == ("n" * 257, "search")
+    halfway = read([cycle, cycle, [cycle[0]]], config).checkpoint(with_previews=True)
+    assert len(halfway) < 400
+    assert as_reminder(caught_up(halfway, config=config).observe([B])).tool_names == ("(out of sight)", "search")
+
+
+@pytest.mark.rules("X1", "M3")
+@pytest.mark.parametrize(("chars", "quoted"), [(5, '{"q":… (+2 more chars)'), (100, '{"q":1}')])
+def test_previews_under_another_configuration(chars: int, quoted: str) -> None:
+    """They are cut as far as the configuration says that quotes them."""
+    history = [[A, ToolCall("fetch")], [A, ToolCall("fetch")], [A]]
+    noted = read(list(history), RepeatGuardConfig(thresholds=(2, 3))).checkpoint(with_previews=True)
+    config = RepeatGuardConfig(thresholds=(2, 3), arguments_preview_chars=chars + 2)
+    due = as_reminder(caught_up(noted, config=config).observe([ToolCall("fetch")]))
+    assert f"- search {quoted}" in due.text
+
+
+@pytest.mark.rules("S4")
+def test_no_call_is_read_for_a_preview_that_is_there() -> None:
+    """Behind a checkpoint with previews nothing is of interest, if all of its calls are in a cycle."""
+    config = RepeatGuardConfig(thresholds=(2, 3), max_cycle_length=2)
+    noted = read([[A], [B], [A], [B]], config).checkpoint(with_previews=True)
+
+    def never() -> Iterator[list[ToolCall] | str]:
+        yield noted
+        pytest.fail("it was read")
+
+    RepeatChain(config).catch_up(never())
 
 
 @pytest.mark.rules("D5")

@@ -7,10 +7,10 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from repeatguard_core._calls import PastCall, ToolCall, TrackedCall
-from repeatguard_core._checkpoint import comparison_key, read_checkpoint, write_checkpoint
+from repeatguard_core._checkpoint import read_checkpoint, write_checkpoint
 from repeatguard_core._config import RepeatGuardConfig, ensure_config, policies, wording
 from repeatguard_core._policy import Schedule
-from repeatguard_core._reminder import Decision, Stop
+from repeatguard_core._reminder import UNKNOWN_CALL, Decision, Stop
 from repeatguard_core._state import Lookback, Repetition, State, completed, event_of
 
 __all__ = ["RepeatChain"]
@@ -32,7 +32,7 @@ class RepeatChain:
             over like an excluded one. It must always answer the same for the same name.
 
     Raises:
-        TypeError: ``config`` is no configuration.
+        TypeError: ``config`` is not a configuration.
     """
 
     __slots__ = ("_config", "_policies", "_state", "_untracked", "_wording")
@@ -101,13 +101,13 @@ class RepeatChain:
                 break
             if isinstance(past, str):
                 if noted is None:
-                    noted, since = read_checkpoint(past, start, comparison_key(self._config)), len(lookback.calls)
+                    noted, since = read_checkpoint(past, self._config, self._policies), len(lookback.calls)
             else:
                 for call in reversed(past):
                     if self.tracks(call.name):
                         lookback.read(self._tracked_call(call))
             # Before a checkpoint only the calls whose previews it lacks are of interest.
-            if lookback.is_complete or (noted is not None and len(lookback.calls) - since >= len(noted.calls) - 1):
+            if lookback.is_complete or (noted is not None and len(lookback.calls) - since >= _missing(noted.calls)):
                 break
         calls = lookback.calls
         if noted is not None:
@@ -117,13 +117,22 @@ class RepeatChain:
         for each in reversed(calls):
             self._take_in(each)
 
-    def checkpoint(self) -> str:
+    def checkpoint(self, *, with_previews: bool = False) -> str:
         """Write down where the chain stands, for `catch_up` to go on from.
 
+        Args:
+            with_previews: Whether the text also holds what a reminder about a cycle can quote: the
+                names of tools, and the arguments as far as ``arguments_preview_chars`` goes. It is
+                for an adapter that does not see the earlier calls again. Without it the text holds
+                nothing but counts and digests, and calls that cannot be seen are not named.
+
         Returns:
-            A short text that holds counts, and of calls and results nothing but digests.
+            One line of ASCII: at most 45 characters for each length up to ``max_cycle_length``, and
+            66 for each of as many calls. With previews each of the calls also takes its tool's name
+            and its preview, written as JSON with at most 12 characters for each of theirs; the
+            preview of a tool whose name has more than 256 characters is left out.
         """
-        return write_checkpoint(self._state, comparison_key(self._config))
+        return write_checkpoint(self._state, self._config, with_previews=with_previews)
 
     def tracks(self, tool_name: str) -> bool:
         """Return whether calls of a tool count.
@@ -201,6 +210,12 @@ def _schedule_of(calls: Sequence[PastCall]) -> Schedule | None:
         return calls[0].schedule
     schedules = {call.schedule for call in calls} - {None}
     return schedules.pop() if len(schedules) == 1 else None
+
+
+def _missing(noted: Sequence[PastCall]) -> int:
+    """Return how many calls to read before a checkpoint, to find the previews that it lacks."""
+    lacking = (number for number, call in enumerate(noted[:-1], 1) if call.preview is UNKNOWN_CALL)
+    return max(lacking, default=0)
 
 
 def _with_previews(noted: Sequence[PastCall], visible: Sequence[TrackedCall]) -> Iterator[PastCall]:
