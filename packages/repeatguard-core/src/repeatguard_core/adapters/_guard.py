@@ -16,7 +16,6 @@ from repeatguard_core._config import RepeatGuardConfig, ensure_config, ensure_sy
 from repeatguard_core._errors import describe
 from repeatguard_core._reminder import Decision, Reminder, Stop
 from repeatguard_core.adapters._derivation import derive
-from repeatguard_core.adapters._items import Kind
 from repeatguard_core.adapters._memory import RunMemory
 from repeatguard_core.adapters._scanner import Placement
 from repeatguard_core.adapters._transcript import AnyTranscript
@@ -25,6 +24,7 @@ __all__ = ["Guard", "Insertion", "insert"]
 
 _LOGGER: Final = logging.getLogger("repeatguard")
 _Message = TypeVar("_Message")
+_Decision = TypeVar("_Decision", bound=Decision)
 
 
 def _find_recorder() -> Callable[[Decision], None] | None:
@@ -130,7 +130,8 @@ class Guard:
             deliver: Puts missing reminders into the request, all at once; see `insert`. It is called
                 at most once, and only if one is missing.
             memory: What is remembered of the run; left out, all that counts is what is in sight.
-            agent_name: The name of the agent that the request is for, if the framework has one.
+            agent_name: The name of the agent that the request is for, if the framework has one and
+                the conversation does not name it.
 
         Returns:
             The end of the run if that is due instead of the request. The adapter then raises its
@@ -139,7 +140,7 @@ class Guard:
         stop: Stop | None = None
         with self.failing_open("a reminder"):
             scanner = derive(transcript, self.new_chain) if memory is None else memory.scan(transcript, self.new_chain)
-            stop = _stop_at_the_end(transcript, scanner.placements)
+            stop = scanner.stop
             new: list[Decision] = [] if stop is None else [stop]
             if stop is None:
                 missing = [each for each in scanner.placements if not each.is_there]
@@ -149,10 +150,10 @@ class Guard:
                     deliver(insertions)
             if memory is None or not memory.is_announced:
                 for decision in new:
-                    self.announce(replace(decision, agent_name=agent_name))
+                    self.announce(_named(decision, agent_name))
             if memory is not None and new:
                 memory.is_announced = True
-        return None if stop is None else replace(stop, agent_name=agent_name)
+        return None if stop is None else _named(stop, agent_name)
 
     def announce(self, decision: Decision) -> None:
         """Log a reminder or a stop, show it in OpenTelemetry, and hand a reminder to ``on_reminder``.
@@ -221,13 +222,8 @@ class Guard:
                 )
 
 
-def _stop_at_the_end(transcript: AnyTranscript, placements: Sequence[Placement]) -> Stop | None:
-    """Return the end of the run, if it is due after the newest calls and nothing has come since but reminders."""
-    for last in placements[-1:]:
-        since = (item for index in range(last.index, len(transcript)) for item in transcript[index])
-        if isinstance(last.decision, Stop) and all(item.kind is Kind.REMINDER for item in since):
-            return last.decision
-    return None
+def _named(decision: _Decision, agent_name: str | None) -> _Decision:
+    return decision if agent_name is None else replace(decision, agent_name=agent_name)
 
 
 def _insertions(missing: Iterable[Placement]) -> Iterator[Insertion]:

@@ -25,6 +25,11 @@ class Kind(Enum):
     OTHER = "other"
     #: New input: a message of the user's, of another extension's, or any other that does not come from the model.
     INPUT = "input"
+    #: Words that are neither the model's nor new input: another agent's, or instructions that were there before.
+    ASIDE = "aside"
+    #: Words of the agent that made the calls right before them, which are a copy from that agent's own
+    #: conversation. It hands over to the one that reads here, so no reminder is placed after its calls.
+    TAKEOVER = "takeover"
     #: A reminder of this package.
     REMINDER = "reminder"
 
@@ -43,8 +48,10 @@ class Item(NamedTuple):
             results (ids, times); None if it is not known. A function without arguments that returns
             it is called only where results are compared.
         hands_off_to: Of a result, the name of the agent that takes over, if the call was a handoff.
-        agent: Of a call, the name of the agent that made it, if the conversation names it. Otherwise
-            the last handoff tells.
+            The empty string if the conversation belongs to the agent that hands over and goes on
+            when it gets control back: what is due is then held until that agent's next request.
+        agent: Of a response or a call, the name of the agent that made it, if the conversation names
+            it. Otherwise the last handoff tells.
         checkpoint: Of a reminder, what `RepeatChain.checkpoint` returned when it was written, if the
             framework has kept it.
     """

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from repeatguard_core._calls import ToolCall
 from repeatguard_core._chain import RepeatChain
-from repeatguard_core._reminder import Decision
+from repeatguard_core._reminder import Decision, Stop
 from repeatguard_core.adapters._items import Item, Kind
 from repeatguard_core.adapters._transcript import AnyTranscript
 
@@ -65,7 +65,7 @@ class AgentChains:
         """Let another agent take over.
 
         Args:
-            target: Its name.
+            target: Its name. If it is empty, the conversation still belongs to the agent before.
             due: What has fallen due for the agent before. It is held for that agent.
 
         Returns:
@@ -73,12 +73,14 @@ class AgentChains:
         """
         if due is not None:
             self._held[self.agent] = due
+        if not target:
+            return None
         self.agent = target
-        return self._held.pop(target, None)
+        return self.release(target)
 
-    def drop_held(self) -> None:
-        """Forget what is held for the current agent, because it has been told."""
-        self._held.pop(self.agent, None)
+    def release(self, agent: str | None) -> Decision | None:
+        """Return what is held for an agent, and hold it no longer."""
+        return self._held.pop(agent, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,8 @@ class Batch:
             self._has_answers = True
             self._waiting[item.call_id] -= 1
         self._waiting = +self._waiting
-        self.hands_off_to = item.hands_off_to or self.hands_off_to
+        if item.hands_off_to is not None:
+            self.hands_off_to = item.hands_off_to
 
     def calls(self, chain: RepeatChain) -> Iterator[ToolCall]:
         """List the calls, with their results where these are compared. The call that hands over is left out."""
@@ -200,12 +203,14 @@ class Scanner:
         placements: What is due, in the order of the conversation.
         batch: The calls that are not counted yet.
         has_input: Whether there was new input after the last call.
+        stop: The end of the run, if that is due instead of a request that follows now.
     """
 
     def __init__(self, chains: AgentChains, batch: Batch | None = None) -> None:
         self.placements: list[Placement] = []
         self.batch = Batch() if batch is None else batch
         self.has_input = False
+        self.stop: Stop | None = None
         self._chains = chains
         self._before_input = chains
         self._is_told = True
@@ -252,26 +257,27 @@ class Scanner:
             item: The item.
             index: The index of its message.
         """
-        kind, batch = item.kind, self.batch
+        kind = item.kind
         if kind is Kind.RESULT:
-            batch.add_result(item, index)
-            return
-        if kind is Kind.ATTACHMENT:
-            batch.last_result = index
-            return
-        is_over = self._is_complete() and index > batch.last_call
-        if is_over or kind is Kind.INPUT or kind is Kind.RESPONSE:
-            self.close(index)
-        self._marks_responses |= kind is Kind.RESPONSE
-        if kind is Kind.INPUT:
-            self._note_input()
-        elif kind is Kind.REMINDER:
-            self._note_reminder()
+            self.batch.add_result(item, index)
+        elif kind is Kind.ATTACHMENT:
+            self.batch.last_result = index
         else:
-            self._is_told = True
-            if kind is Kind.CALL:
-                self.batch.add_call(item, index)
-                self.has_input = False
+            self._close_before(kind, index)
+            if kind is Kind.INPUT:
+                self._note_input()
+            elif kind is Kind.REMINDER:
+                self._note_reminder()
+            else:
+                self._is_told = True
+                if kind is Kind.CALL:
+                    self.batch.add_call(item, index)
+                    self.has_input = False
+                elif kind is Kind.RESPONSE:
+                    self._marks_responses = True
+                    self._give_held(item.agent, index)
+        if kind is not Kind.REMINDER and kind is not Kind.ASIDE:
+            self.stop = None
 
     def finish(self, end: int) -> None:
         """Count the last batch, if it is complete, because a request follows.
@@ -281,6 +287,15 @@ class Scanner:
         """
         if self._is_complete():
             self.close(end)
+            self._give_held(self._chains.agent, end)
+
+    def _close_before(self, kind: Kind, index: int) -> None:
+        """Count the calls of the batch, if an item of this kind is not one of it."""
+        is_over = self._is_complete() and index > self.batch.last_call
+        if kind is Kind.TAKEOVER:
+            self.close(index, is_complete=False)
+        elif is_over or kind is Kind.INPUT or kind is Kind.RESPONSE:
+            self.close(index)
 
     def _is_complete(self) -> bool:
         """Return whether no more calls or results can follow before the next request."""
@@ -301,12 +316,13 @@ class Scanner:
         chain = self._chains.chain_of(agent)
         due = chain.observe(batch.calls(chain))
         self.has_input = False
+        if due is not None and agent is not None:
+            due = replace(due, agent_name=agent)
         if batch.hands_off_to is not None:
             self._chains.agent = agent
-            due = self._chains.hand_over(batch.hands_off_to, due)
+            due = self._chains.hand_over(batch.hands_off_to, due if is_complete else None)
         if due is not None and is_complete and index > batch.last_result:
-            self.placements.append(Placement(index, due, copy.copy(chain).checkpoint))
-            self._is_told = False
+            self._place(index, due, chain)
 
     def hand_over(self, target: str, end: int) -> None:
         """Let another agent take over, if the conversation does not show that it has.
@@ -320,9 +336,21 @@ class Scanner:
         last = self.placements[-1:]
         due = [placement for placement in last if placement.index == end]
         self.placements = self.placements[: len(self.placements) - len(due)]
+        self.stop = None
         held = self._chains.hand_over(target, due[0].decision if due else None)
         if held is not None:
-            self.placements.append(Placement(end, held, copy.copy(self._chains.chain_of(target)).checkpoint))
+            self._place(end, held, self._chains.chain_of(target))
+
+    def _give_held(self, agent: str | None, index: int) -> None:
+        """Place what is held for an agent before its request."""
+        held = self._chains.release(agent)
+        if held is not None:
+            self._place(index, held, self._chains.chain_of(agent))
+
+    def _place(self, index: int, decision: Decision, chain: RepeatChain) -> None:
+        self.placements.append(Placement(index, decision, copy.copy(chain).checkpoint))
+        self.stop = decision if isinstance(decision, Stop) else None
+        self._is_told = False
 
     def _note_input(self) -> None:
         if not self.has_input:
@@ -334,4 +362,4 @@ class Scanner:
         if not self._is_told:
             self.placements[-1] = replace(self.placements[-1], is_there=True)
             self._is_told = True
-        self._chains.drop_held()
+        self._chains.release(self._chains.agent)  # it has been told

@@ -69,7 +69,7 @@ class Transcript(abc.ABC, Generic[Message]):
 
         A reminder there, or after it, is one that the model has not been sent yet.
         """
-        beside_the_model = {Kind.INPUT, Kind.REMINDER}
+        beside_the_model = {Kind.INPUT, Kind.ASIDE, Kind.TAKEOVER, Kind.REMINDER}
         for index in range(len(self) - 1, -1, -1):
             if any(item.kind not in beside_the_model for item in self[index]):
                 return index + 1
