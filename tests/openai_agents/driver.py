@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, cast
 
 from agents import Agent, Model, ModelResponse, RunConfig, RunHooks, Runner, RunState, Usage, function_tool
 from agents.items import TResponseOutputItem, TResponseStreamEvent
 from agents.run_config import CallModelData, ModelInputData
+from openai.types.responses import ResponseFunctionToolCall
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks, RepeatLoopError
 from repeatguard_testing import (
     RETURNING_TOOLS,
     Called,
+    Capability,
     Driver,
     Entry,
     MakeGuard,
@@ -22,9 +23,10 @@ from repeatguard_testing import (
     Other,
     Request,
     Returned,
+    Role,
     Said,
     Script,
-    Turn,
+    ScriptPlayer,
     Wrote,
 )
 
@@ -33,31 +35,9 @@ from tests.openai_agents.scripted_model import as_stream, call, say
 Items = list[Any]
 
 
-class Part:
-    """What a model plays: turns, and the one that it has come to."""
-
-    def __init__(self, player: Player, turns: Sequence[Turn] = ()) -> None:
-        self.player = player
-        self.now = Turn()
-        self.take(turns)
-
-    def take(self, turns: Sequence[Turn]) -> None:
-        """Play these turns next."""
-        self._turns = iter(turns)
-
-    def next(self) -> Turn:
-        """Come to the next turn."""
-        self.now = next(self._turns)
-        return self.now
-
-
-#: The part that is being played. Tools ask for it, so that they are made once: making them takes longer than a run.
-PART: ContextVar[Part] = ContextVar("PART")
-
-
 async def is_stored_here(*_: Any) -> bool:
     """Stop a run where it is to be stored: at the approval of its calls."""
-    return PART.get().now.resumes
+    return ScriptPlayer.current().role.turn.resumes
 
 
 def tool(function: Any, name: str, needs_approval: Any = is_stored_here) -> Any:
@@ -70,7 +50,7 @@ def returning(name: str) -> Any:
 
     def answer(q: Any = None) -> str:
         """Answer."""
-        return PART.get().now.result_of(name, q)
+        return ScriptPlayer.current().answer(name, q)
 
     return tool(answer, name)
 
@@ -83,9 +63,10 @@ def fail(q: Any = None) -> str:
 
 async def delegate(q: Any = None) -> str:
     """Run another agent."""
-    return await PART.get().player.delegate()
+    return await cast("Player", ScriptPlayer.current()).delegate()
 
 
+#: Made once, since making them takes longer than a run.
 TOOLS: list[Any] = [
     *map(returning, RETURNING_TOOLS),
     tool(fail, "failing"),
@@ -98,6 +79,16 @@ class OpenAIAgentsDriver(Driver):
     """Wires run hooks, and agent hooks beside them where the guard is wired twice."""
 
     name = "openai_agents"
+    lacks = MappingProxyType(
+        {
+            Capability.OTHER_AGENTS_WORDS: "agents share one conversation, and none speaks as the user",
+            Capability.REUSED_CALL_IDS_OF_OTHERS: "the SDK refuses an id that another call had",
+            Capability.CUT_HISTORY: "not yet: a history that is cut to the latest response",
+            Capability.HANDOFF: "not yet: a chain that goes on when its agent gets control back",
+            Capability.KEPT_ELSEWHERE: "not yet: a batch that breaks the chain",
+            Capability.SUMMED_UP_HISTORY: "not yet: a history of which nothing is in sight",
+        }
+    )
     by_agent_hooks = False
 
     def guard(self, config: RepeatGuardConfig, **options: Any) -> RepeatGuardHooks:
@@ -110,54 +101,49 @@ class OpenAIAgentsDriver(Driver):
             if run.from_storage:
                 items = json.loads(json.dumps(items))
                 player.start_process()
-            items = await player.run([*items, {"role": "user", "content": run.prompt}], run.turns)
+            player.start(run)
+            before = [] if script.is_kept_elsewhere else items
+            items = await player.run([*before, {"role": "user", "content": run.prompt}])
         return player.requests
 
 
-class Player:
+class Player(ScriptPlayer):
     """Plays one script."""
 
     def __init__(self, script: Script, make_guard: MakeGuard | None, options: Options, *, by_agent_hooks: bool) -> None:
-        self.requests: list[Request] = []
-        self.options = options
-        self._script = script
+        super().__init__(script, options)
         self._make_guard = make_guard
         self._by_agent_hooks = by_agent_hooks
-        self._part = Part(self)
-        PART.set(self._part)
-        self._numbers = itertools.count(1)
         self._steers: list[tuple[int, str]] = []
+        self.names: dict[str, str] = {}
         self.start_process()
 
     def start_process(self) -> None:
-        """Make everything anew that a process would make."""
+        """Make everything again that a process would make."""
         self._guard: RepeatGuardHooks | None = self._make_guard() if self._make_guard else None
         self._user_hooks = UserHooks(self.options) if self.options.user_hook else None
         self._run_hooks: RunHooks[Any] | None = self._user_hooks
         if self._guard is not None and not self._by_agent_hooks:
             self._guard._inner = self._user_hooks or self._guard._inner
             self._run_hooks = self._guard
-        self._agent = self._make_agent("main", self._part, [self._make_agent("second", self._part)])
+        self._agent = self._make_agent("main")
+        second = self._make_agent("second")
+        self._agent.handoffs, second.handoffs = [second], [self._agent]
 
-    def _make_agent(self, name: str, part: Part, handoffs: Sequence[Agent[Any]] = ()) -> Agent[Any]:
+    def _make_agent(self, name: str, role: Role | None = None) -> Agent[Any]:
         wants_agent_hooks = self._by_agent_hooks or self.options.wired_twice
         agent_hooks = self._guard.agent_hooks() if self._guard and wants_agent_hooks else None
-        model = PlayedModel(self, name, part)
-        return Agent(name=name, model=model, tools=list(TOOLS), handoffs=list(handoffs), hooks=agent_hooks)
+        return Agent(name=name, model=PlayedModel(self, role), tools=list(TOOLS), hooks=agent_hooks)
 
     async def delegate(self) -> str:
         """Run the other agent, to its end."""
-        part = Part(self, self._script.delegated)
-        PART.set(part)  # in the context of the tool that runs it, which ends with it
-        inner = self._make_agent(f"inner-{next(self._numbers)}", part)
-        hooks = None if self._by_agent_hooks else self._guard
-        result = await Runner.run(inner, "a task", hooks=hooks, run_config=self._config())
-        return str(result.final_output)
+        with self.delegation() as role:
+            hooks = None if self._by_agent_hooks else self._guard
+            inner = self._make_agent(role.agent, role)
+            return str((await Runner.run(inner, "a task", hooks=hooks, run_config=self._config())).final_output)
 
-    async def run(self, input_items: Items, turns: Sequence[Turn]) -> Items:
+    async def run(self, current: Any) -> Items:
         """Run the agent up to its answer or to where the guard ends the run, through all approvals."""
-        self._part.take(turns)
-        current: Any = input_items
         while True:
             try:
                 result = await self._run_once(current)
@@ -167,7 +153,7 @@ class Player:
             if not result.interruptions:
                 return cast("Items", result.to_input_list())
             state = result.to_state()
-            if self._part.now.resumes:
+            if self.turn.resumes:
                 self.start_process()
                 state = await RunState.from_json(self._agent, json.loads(json.dumps(state.to_json())))
             for item in state.get_interruptions():
@@ -175,8 +161,11 @@ class Player:
             current = state
 
     async def _run_once(self, current: Any) -> Any:
-        config = self._config(self._with_steers)
-        arguments: dict[str, Any] = {"hooks": self._run_hooks, "max_turns": 1000, "run_config": config}
+        arguments: dict[str, Any] = {"hooks": self._run_hooks, "max_turns": 1000}
+        if self.script.is_kept_elsewhere:
+            arguments |= {"conversation_id": "conversation", "run_config": self._config()}
+        else:
+            arguments |= {"run_config": self._config(self._in_between)}
         if not self.options.streamed:
             return await Runner.run(self._agent, current, **arguments)
         result = Runner.run_streamed(self._agent, current, **arguments)
@@ -192,14 +181,23 @@ class Player:
             call_model_input_filter=call_model_input_filter,
         )
 
-    def _with_steers(self, data: CallModelData[Any]) -> ModelInputData:
-        """Put the user's words from between two requests where they were said, as an input filter may."""
+    def _in_between(self, data: CallModelData[Any]) -> ModelInputData:
+        """Put the user's words from between two requests where they were said, and cut, as an input filter may."""
         items = list(data.model_data.input)
-        if self._part.now.steer is not None:
-            self._steers.append((len(items), self._part.now.steer))
+        if self.turn.steer is not None:
+            self._steers.append((len(items), self.turn.steer))
         for place, text in reversed(self._steers):
-            items.insert(place, {"role": "user", "content": text})
-        return ModelInputData(input=items, instructions=data.model_data.instructions)
+            items.insert(place, _said(text))
+        shown = self.in_sight(items, is_models=_is_models, say=_said)
+        return ModelInputData(input=shown, instructions=data.model_data.instructions)
+
+
+def _said(text: str) -> Any:
+    return {"role": "user", "content": text}
+
+
+def _is_models(item: Any) -> bool:
+    return bool(item.get("type") == "function_call" or item.get("role") == "assistant")
 
 
 class UserHooks(RunHooks[Any]):
@@ -214,23 +212,26 @@ class UserHooks(RunHooks[Any]):
 
 
 class PlayedModel(Model):
-    """Records a request and plays the next turn."""
+    """Plays the next turn."""
 
-    def __init__(self, player: Player, agent: str, part: Part) -> None:
+    def __init__(self, player: Player, role: Role | None) -> None:
         self._player = player
-        self._agent = agent
-        self._part = part
+        self._role = role
 
     async def _play(self, items: Any) -> list[TResponseOutputItem]:
-        self._player.requests.append(Request(entries(items), self._agent))
-        await self._player.options.pause()
-        turn = self._part.next()
+        player = self._player
+        turn = await player.respond(entries(items, player.names), self._role)
         words = [say(turn.text)] if turn.text else []
-        handoff = [call("transfer_to_second")] if turn.hands_over else []
-        return [*words, *(call(each.tool, each.arguments) for each in turn.calls), *handoff]
+        calls = [call(each.tool, each.arguments) for each in turn.calls]
+        calls += [call(f"transfer_to_{player.agent}")] * turn.hands_over
+        for each, call_id in zip(calls, player.call_ids(), strict=False):
+            assert isinstance(each, ResponseFunctionToolCall)
+            each.call_id = call_id
+            player.names[call_id] = each.name
+        return [*words, *calls]
 
     async def get_response(self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any) -> ModelResponse:  # noqa: A002
-        return ModelResponse(output=await self._play(input), usage=Usage(), response_id=None)
+        return ModelResponse(output=await self._play(input), usage=Usage(), response_id="response")
 
     async def stream_response(
         self,
@@ -242,13 +243,21 @@ class PlayedModel(Model):
         yield as_stream(await self._play(input))
 
 
-def entries(items: Items) -> tuple[Entry, ...]:
-    """Write a request down in the contract's terms."""
-    names = {item["call_id"]: item["name"] for item in items if item.get("type") == "function_call"}
-    return tuple(_entry(item, names) for item in items)
+def entries(items: Items, names: Mapping[str, str]) -> Iterator[Entry]:
+    """Write a request down in the contract's terms.
+
+    Args:
+        items: The request.
+        names: The names of tools by the ids of calls, for those that the request does not show.
+    """
+    known = dict(names)
+    for item in items:
+        if item.get("type") == "function_call":
+            known[item["call_id"]] = item["name"]
+        yield _entry(item, known)
 
 
-def _entry(item: dict[str, Any], names: dict[str, str]) -> Entry:
+def _entry(item: dict[str, Any], names: Mapping[str, str]) -> Entry:
     kind = item.get("type", "message")
     if kind == "function_call":
         return Called(_tool_name(item["name"]), item["arguments"])

@@ -101,7 +101,15 @@ class PydanticAIDriver(Driver):
     """Wires a guard into agents: once, or twice."""
 
     lacks = MappingProxyType(
-        {Capability.HANDOFF: "a run is one agent's; another one takes over only where the application runs it"}
+        {
+            Capability.HANDOFF: "a run is one agent's; another one takes over only where the application runs it",
+            Capability.KEPT_ELSEWHERE: "what a provider keeps is left out by the model's class, after the guard",
+            Capability.OTHER_AGENTS_WORDS: "a history has one agent, whose words are responses",
+            Capability.CUT_HISTORY: "not yet: the driver",
+            Capability.SUMMED_UP_HISTORY: "not yet: the driver",
+            Capability.REUSED_CALL_IDS: "not yet: the driver",
+            Capability.REUSED_CALL_IDS_OF_OTHERS: "not yet: the driver",
+        }
     )
 
     def wiring(self, guard: Any, options: Options) -> list[Any]:

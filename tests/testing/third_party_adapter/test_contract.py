@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from itertools import count
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from repeatguard_core import RepeatGuardConfig, RepeatLoopError
@@ -19,8 +19,10 @@ from repeatguard_testing import (
     Options,
     Request,
     Returned,
+    Role,
     Said,
     Script,
+    ScriptPlayer,
     Turn,
     Wrote,
 )
@@ -34,34 +36,30 @@ class TinyDriver(Driver):
 
     name = "tiny_loop"
     lacks = {  # noqa: RUF012 - it is never changed
+        Capability.CUT_HISTORY: "it sends the whole list of messages",
         Capability.DENIED_CALL: "it runs every call",
         Capability.HANDOFF: "it has one agent",
-        Capability.STEERING: "a run takes no words in between",
+        Capability.KEPT_ELSEWHERE: "it sends the whole list of messages",
+        Capability.OTHER_AGENTS_WORDS: "it has one agent",
         Capability.RESUMED_RUN: "a run cannot be stored",
+        Capability.STEERING: "a run takes no words in between",
         Capability.STREAMING: "it waits for whole messages",
+        Capability.SUMMED_UP_HISTORY: "it sends the whole list of messages",
     }
 
     def guard(self, config: RepeatGuardConfig, **options: Any) -> TinyGuard:
         return TinyGuard(config, **options)
 
     async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
-        requests: list[Request] = []
+        player = ScriptPlayer(script, options)
         messages: list[Message] = []
         guard: TinyGuard | None = make_guard() if make_guard else None
         hooks: list[Any] = [guard] * (1 + options.wired_twice) if guard else []
         user_hooks = [lambda _: options.user_hook()] if options.user_hook else []  # type: ignore[misc]
-        inner_numbers = count(1)
-        turn = Turn()
 
-        def model(turns: Sequence[Turn], agent: str) -> Model:
-            remaining = iter(turns)
-
+        def model(role: Role | None = None) -> Model:
             async def respond(messages: Sequence[Message]) -> Message:
-                nonlocal turn
-                requests.append(Request(tuple(entries(messages)), agent))
-                await options.pause()
-                turn = next(remaining)
-                return reply(turn)
+                return reply(await player.respond(entries(messages), role), player.call_ids())
 
             return respond
 
@@ -70,29 +68,27 @@ class TinyDriver(Driver):
             raise RuntimeError(msg)
 
         async def delegate(q: Any = None) -> str:
-            inner = model(script.delegated, f"inner-{next(inner_numbers)}")
-            return await run([{"role": "user", "content": "a task"}], inner, tools, hooks)
+            with player.delegation() as role:
+                return await run([{"role": "user", "content": "a task"}], model(role), tools, hooks)
 
-        def returning(name: str) -> Any:
-            def answer(q: Any = None) -> str:
-                return turn.result_of(name, q)
-
-            return answer
-
-        tools = {name: returning(name) for name in RETURNING_TOOLS} | {"failing": fail, "delegate": delegate}
+        tools = {name: partial(player.answer, name) for name in RETURNING_TOOLS} | {
+            "failing": fail,
+            "delegate": delegate,
+        }
         for each in script.runs:
+            player.start(each)
             messages = json.loads(json.dumps(messages)) if each.from_storage else messages
             messages.append({"role": "user", "content": each.prompt})
             try:
-                await run(messages, model(each.turns, "main"), tools, [*hooks, *user_hooks])
+                await run(messages, model(), tools, [*hooks, *user_hooks])
             except RepeatLoopError as end:
                 options.on_stop(end.tool_name, end.count, end.arguments)
-        return requests
+        return player.requests
 
 
-def reply(turn: Turn) -> Message:
+def reply(turn: Turn, ids: Iterator[str]) -> Message:
     """Write a turn as the framework has it."""
-    calls = [{"id": f"{n}", "name": call.tool, "arguments": call.arguments} for n, call in enumerate(turn.calls)]
+    calls = [{"id": next(ids), "name": call.tool, "arguments": call.arguments} for call in turn.calls]
     return {"role": "assistant", "content": turn.text, "tool_calls": calls}
 
 

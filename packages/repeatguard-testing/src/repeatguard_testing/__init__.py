@@ -16,8 +16,10 @@ from repeatguard_testing._driver import (
     Request,
     Returned,
     Said,
+    SyncDriver,
     Wrote,
 )
+from repeatguard_testing._player import Role, ScriptPlayer
 from repeatguard_testing._rules import RULES
 from repeatguard_testing._scenarios import SCENARIOS, Scenario
 from repeatguard_testing._script import MEANINGS, RETURNING_TOOLS, Call, Capability, Run, Script, Turn
@@ -39,10 +41,13 @@ __all__ = [
     "Other",
     "Request",
     "Returned",
+    "Role",
     "Run",
     "Said",
     "Scenario",
     "Script",
+    "ScriptPlayer",
+    "SyncDriver",
     "Turn",
     "Wrote",
 ]

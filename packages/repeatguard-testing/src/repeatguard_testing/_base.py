@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import pytest
@@ -12,15 +14,16 @@ from repeatguard_core import RepeatGuardConfig
 from repeatguard_testing._checks import (
     ContractError,
     Stopped,
+    check_deliveries,
     check_invariants,
     check_requests,
     check_stops,
     check_untouched,
 )
-from repeatguard_testing._driver import Driver, MakeGuard, Options, Request
-from repeatguard_testing._oracle import Expected, due_reminders, expected_requests
+from repeatguard_testing._driver import BaseDriver, Driver, MakeGuard, Options, Request, SyncDriver
+from repeatguard_testing._oracle import Expected, due_reminders, expected_deliveries, expected_requests
 from repeatguard_testing._scenarios import SCENARIOS
-from repeatguard_testing._script import Capability, Script, needs_of
+from repeatguard_testing._script import Capability, Script, needs_of, needs_streamed
 
 __all__ = ["ContractBase"]
 
@@ -34,7 +37,7 @@ class ContractBase:
         driver: Plays scripts in the adapter's framework.
     """
 
-    driver: ClassVar[Driver]
+    driver: ClassVar[Driver | SyncDriver]
 
     def __init_subclass__(cls) -> None:
         """Refuse a class that changes the contract."""
@@ -52,7 +55,7 @@ class ContractBase:
             if mark.name in {"skip", "skipif", "xfail"}:
                 msg = f"{metafunc.definition.nodeid} is marked {mark.name}; {_HINT}"
                 raise pytest.UsageError(msg)
-        if not isinstance(getattr(self, "driver", None), Driver) or not getattr(self.driver, "name", ""):
+        if not isinstance(getattr(self, "driver", None), BaseDriver) or not getattr(self.driver, "name", ""):
             msg = f"{type(self).__name__}.driver must be an instance of a Driver that has a name"
             raise pytest.UsageError(msg)
         if "scenario" in metafunc.fixturenames:
@@ -68,16 +71,17 @@ class ContractBase:
         *,
         streamed: bool = False,
         untracked: Callable[[str], bool] | None = None,
+        **options: Any,
     ) -> Sequence[Request]:
         """Play a script with the guard and without it, and check everything about it."""
         due = due_reminders(script, config, untracked)
-        self.needs(*script.needs, *needs_of(config), Capability.STREAMING if streamed else None)
+        self.needs(*(needs_streamed(script.needs) if streamed else script.needs), *needs_of(config))
         stopped: list[Stopped] = []
         guard = self.maker(config, untracked)
-        requests = self.play(script, guard, streamed=streamed, on_stop=lambda *stop: stopped.append(stop))  # pyright: ignore[reportUnknownLambdaType]
-        unguarded = self.play(script, None, streamed=streamed)
+        requests = self.play(script, guard, streamed=streamed, on_stop=lambda *stop: stopped.append(stop), **options)  # pyright: ignore[reportUnknownLambdaType]
+        unguarded = self.play(script, None, streamed=streamed, **options)
         try:
-            self.compare(script, config, rule, requests, untracked, stopped)
+            self.compare(script, config, rule, requests, untracked, stopped, unguarded)
             check_untouched(requests, unguarded, up_to=_requests_before_an_end(due))
         except ContractError as error:
             error.args = (f"{error}\n\nThe script:\n{script}\n\nThe configuration:\n{config!r}",)
@@ -92,21 +96,28 @@ class ContractBase:
         requests: Sequence[Request],
         untracked: Callable[[str], bool] | None = None,
         stopped: Sequence[Stopped] = (),
+        unguarded: Sequence[Request] = (),
     ) -> None:
         """Check the requests that a script has led to, and where the guard has ended runs."""
-        check_invariants(requests)
+        check_invariants(requests, unguarded)
         due = due_reminders(script, config, untracked)
         ends = [each.reminder(config) for each in due if each.stops]
         check_stops(stopped, [(end.tool_name, end.count, end.arguments) for end in ends])
-        check_requests(requests, expected_requests(script, config, due), rule)
+        if Capability.HANDOFF in script.needs:
+            check_deliveries(requests, expected_deliveries(script, config, due), rule)
+        else:
+            check_requests(requests, expected_requests(script, config, due), rule)
 
     def maker(self, config: RepeatGuardConfig, untracked: Callable[[str], bool] | None = None) -> MakeGuard:
         """Make a function that makes guards."""
         return lambda: self.driver.guard(config, untracked=untracked)
 
     def play(self, script: Script, make_guard: MakeGuard | None, **options: Any) -> Sequence[Request]:
-        """Play a script once."""
-        return asyncio.run(self.driver.play(script, make_guard, Options(**options)))
+        """Play a script once, and notice if that has no end."""
+        bounded = within_bounds(script, Options(**options))
+        if isinstance(self.driver, SyncDriver):
+            return self.driver.play(script, make_guard, bounded)
+        return asyncio.run(self.driver.play(script, make_guard, bounded))
 
     def play_despite(self, script: Script, make_guard: MakeGuard, fault: str) -> Sequence[Request]:
         """Play a script, with a fault that must not end the run."""
@@ -125,3 +136,33 @@ class ContractBase:
 def _requests_before_an_end(due: Sequence[Expected]) -> int | None:
     """Count the requests up to the first end of a run; None if none ends."""
     return next((each.turn + 1 for each in due if each.stops), None)
+
+
+def within_bounds(script: Script, options: Options) -> Options:
+    """Have a script's models fail the test once they have been asked far more often than the script has turns.
+
+    Args:
+        script: The script.
+        options: How to play it.
+
+    Returns:
+        The same options, but for `pause` and `wait`.
+    """
+    delegations = sum(call.tool == "delegate" for turn in script.turns for call in turn.calls)
+    bound = 3 * (len(script.turns) + delegations * len(script.delegated)) + 10
+    requests = itertools.count(1)
+
+    def count() -> None:
+        if next(requests) > bound:
+            # Not an exception that a framework may take for the model's, and ask again.
+            pytest.fail(f"S1: there were more than {bound} requests, and the script has no end:\n{script}")
+
+    async def pause() -> None:
+        count()
+        await options.pause()
+
+    def wait() -> None:
+        count()
+        options.wait()
+
+    return replace(options, pause=pause, wait=wait)

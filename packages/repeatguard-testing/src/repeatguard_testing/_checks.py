@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 from typing import TypeAlias, TypeGuard
@@ -13,6 +14,7 @@ from repeatguard_testing._driver import Called, Entry, Other, Request, Returned,
 __all__ = [
     "ContractError",
     "Stopped",
+    "check_deliveries",
     "check_invariants",
     "check_requests",
     "check_stops",
@@ -62,11 +64,13 @@ def without_reminders(request: Request) -> tuple[Entry, ...]:
     return tuple(entry for entry in request.entries if not _is_reminder(entry))
 
 
-def check_invariants(requests: Sequence[Request]) -> None:
+def check_invariants(requests: Sequence[Request], unguarded: Sequence[Request] = ()) -> None:
     """Check what must hold in every request of every conversation.
 
     Args:
         requests: What the models were sent, in order.
+        unguarded: What they were sent without the guard. Where one of these does not begin with the
+            one before, the framework or the user rewrites the conversation, and the guard may as well.
 
     Raises:
         ContractError: A reminder stands where none may stand (M1), is given twice (M6), or a
@@ -76,12 +80,22 @@ def check_invariants(requests: Sequence[Request]) -> None:
         _check_places(request, f"request {number} (to {request.agent})")
     for agent in {request.agent for request in requests}:
         own = [(number, request) for number, request in enumerate(requests, 1) if request.agent == agent]
-        for (earlier_number, earlier), (number, later) in pairwise(own):
+        plain = [request.entries for request in unguarded if request.agent == agent]
+        rewrites = {n for n, (one, two) in enumerate(pairwise(plain)) if not _goes_on(one, two)}
+        for pair, ((earlier_number, earlier), (number, later)) in enumerate(pairwise(own)):
+            if pair in rewrites:
+                continue
             where = f"request {number} does not begin with request {earlier_number}"
             for index, entry in enumerate(earlier.entries):
                 found = later.entries[index] if index < len(later.entries) else None
                 if found != entry:
                     raise ContractError("M5", f"{where}: at entry {index + 1} it has <{found}> in place of <{entry}>")
+
+
+def _goes_on(earlier: Sequence[Entry], later: Sequence[Entry]) -> bool:
+    """Whether a request is the one before with a response, and what came after that."""
+    length = len(earlier)
+    return later[:length] == earlier and len(later) > length and isinstance(later[length], Called | Wrote)
 
 
 def _check_places(request: Request, where: str) -> None:
@@ -96,13 +110,48 @@ def _check_places(request: Request, where: str) -> None:
             continue
         place = f"the reminder at entry {index + 1} of {where}"
         following = request.entries[index + 1] if index + 1 < len(request.entries) else None
-        if calls != results or isinstance(following, Returned):
+        if calls > results or isinstance(following, Returned):
             raise ContractError("M1", f"{place} stands before a result of its batch")
         if results == results_at_last_reminder:
             raise ContractError("M6", f"{place} is the second one after the same results")
-        if not isinstance(request.entries[index - 1], Returned):
+        if not _may_stand_behind(request.entries[:index]):
             raise ContractError("M1", f"{place} does not stand right after the results of its batch")
         results_at_last_reminder = results
+
+
+def _may_stand_behind(entries: Sequence[Entry]) -> bool:
+    """Whether a reminder may follow: after results, or, where none is in sight or it was held, after what is there."""
+    latest = entries[-1] if entries else None
+    return (
+        isinstance(latest, Returned)
+        or (isinstance(latest, Said) and bool(latest.agent))
+        or not any(isinstance(entry, Returned) for entry in entries)
+    )
+
+
+def check_deliveries(requests: Sequence[Request], expected: Sequence[tuple[str, str]], rule: str) -> None:
+    """Compare which reminders the requests of a conversation that is handed over have brought, and to whom.
+
+    Args:
+        requests: What the models were sent.
+        expected: For each request of the two agents the agent's name, and the text of its new reminder or "".
+        rule: The rule to name if they differ.
+
+    Raises:
+        ContractError: They differ.
+    """
+    requests = [request for request in requests if request.agent in {"main", "second"}]
+    seen: Counter[str] = Counter()
+    for number, (request, (agent, text)) in enumerate(zip(requests, expected, strict=False), 1):
+        if request.agent != agent:
+            raise ContractError("S1", f"request {number} went to {request.agent}, and should have gone to {agent}")
+        shown = Counter(reminders_in(request))
+        new, seen = sorted((shown - seen).elements()), seen | shown
+        if new != [text] * bool(text):
+            wanted = f"this reminder: <{text}>" if text else "no reminder"
+            raise ContractError(rule, f"request {number} (to {agent}) should have brought {wanted}; it brought {new}")
+    if len(requests) != len(expected):
+        raise ContractError("S1", f"there were {len(requests)} requests to the two agents, not {len(expected)}")
 
 
 def check_requests(requests: Sequence[Request], expected: Sequence[tuple[Entry, ...]], rule: str) -> None:

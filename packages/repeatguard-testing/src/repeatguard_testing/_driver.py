@@ -5,22 +5,42 @@ from __future__ import annotations
 import abc
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from repeatguard_core import Reminder, RepeatGuardConfig
 
 from repeatguard_testing._script import Capability, Script
 
-__all__ = ["Called", "Driver", "Entry", "MakeGuard", "Options", "Other", "Request", "Returned", "Said", "Wrote"]
+__all__ = [
+    "BaseDriver",
+    "Called",
+    "Driver",
+    "Entry",
+    "MakeGuard",
+    "Options",
+    "Other",
+    "Request",
+    "Returned",
+    "Said",
+    "SyncDriver",
+    "Wrote",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message with the role of the user: the user's words, or a reminder."""
+    """A message with the role of the user: the user's words, another agent's, or a reminder.
+
+    Attributes:
+        text: What it says.
+        agent: The name of the agent whose words they are, where the framework tells; "" for the user's.
+            It is not compared.
+    """
 
     text: str
+    agent: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"user: {self.text}"
@@ -38,10 +58,17 @@ class Wrote:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call of the model. A handoff is the call of a tool named "handoff"."""
+    """A call of the model. A handoff is the call of a tool named "handoff".
+
+    Attributes:
+        tool: The tool's name.
+        arguments: What the model has written.
+        call_id: The call's id, if your driver needs it; it is not compared.
+    """
 
     tool: str
     arguments: str
+    call_id: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"call: {self.tool}({self.arguments})"
@@ -49,10 +76,17 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a call was answered with: the tool's result, or what the framework says in its place."""
+    """What a call was answered with: the tool's result, or what the framework says in its place.
+
+    Attributes:
+        tool: The tool's name.
+        content: The text.
+        call_id: The call's id, if your driver needs it; it is not compared.
+    """
 
     tool: str
     content: str
+    call_id: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"result of {self.tool}: {self.content}"
@@ -90,6 +124,10 @@ async def _pause() -> None:
     await asyncio.sleep(0)
 
 
+def _wait() -> None:
+    """Let nobody else have a turn."""
+
+
 def _no_stop(tool: str, count: int, arguments: str) -> None:
     msg = f"the guard ended a run after {tool}({arguments}) had come {count} times, and nothing here asks for that"
     raise AssertionError(msg)
@@ -104,7 +142,10 @@ class Options:
         wired_twice: Wire the guard in two ways, or twice in one.
         user_hook: Wire this, too, as a user wires hooks, handlers or processors together with the
             guard; it is called before each request of the main agent.
+        call_ids: The ids of the model's calls: each has one of its own, all have the same, or they begin
+            again in each response.
         pause: The model awaits this before each response, so that runs can take turns.
+        wait: What the model calls in place of that where it cannot await, as in a `SyncDriver`.
         on_stop: Called when the guard ends a run, with the tool's name, the count and the quoted
             arguments, as the framework's user gets them.
     """
@@ -112,7 +153,9 @@ class Options:
     streamed: bool = False
     wired_twice: bool = False
     user_hook: Callable[[], None] | None = None
+    call_ids: Literal["unique", "constant", "restarting"] = "unique"
     pause: Callable[[], Awaitable[None]] = _pause
+    wait: Callable[[], None] = _wait
     on_stop: Callable[[str, int, str], None] = _no_stop
 
 
@@ -120,8 +163,8 @@ class Options:
 MakeGuard: TypeAlias = Callable[[], Any]
 
 
-class Driver(abc.ABC):
-    """Plays scripts in one framework, with a scripted model in place of a real one.
+class BaseDriver(abc.ABC):
+    """What a `Driver` and a `SyncDriver` have in common.
 
     Attributes:
         name: The adapter's name in the report.
@@ -151,6 +194,16 @@ class Driver(abc.ABC):
             Whatever `play` needs to wire the guard.
         """
 
+
+class Driver(BaseDriver):
+    """Plays scripts in one framework, with a scripted model in place of a real one.
+
+    Attributes:
+        name: The adapter's name in the report.
+        lacks: What the framework truly lacks, and why. A scenario that needs it is not played,
+            which the report says together with the reason.
+    """
+
     @abc.abstractmethod
     async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
         """Play a script, and record what the model is sent.
@@ -163,6 +216,33 @@ class Driver(abc.ABC):
                 is the response to one request.
             make_guard: Makes the guard to wire; None means to play without one.
             options: How to play it.
+
+        Returns:
+            Every request, in order, complete with what the guard put into it.
+
+        Raises:
+            Exception: What ``options.user_hook`` raises, if the framework lets it through.
+        """
+
+
+class SyncDriver(BaseDriver):
+    """Plays scripts in a framework that knows no async functions.
+
+    Several runs at once in one event loop are not tried then; threads are.
+
+    Attributes:
+        name: The adapter's name in the report.
+        lacks: What the framework truly lacks, and why, as for a `Driver`.
+    """
+
+    @abc.abstractmethod
+    def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
+        """Play a script, and record what the model is sent, as `Driver.play` does.
+
+        Args:
+            script: What the model does and what happens.
+            make_guard: Makes the guard to wire; None means to play without one.
+            options: How to play it. The model calls ``options.wait()`` before each response.
 
         Returns:
             Every request, in order, complete with what the guard put into it.

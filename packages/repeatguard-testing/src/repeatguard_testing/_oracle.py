@@ -6,16 +6,20 @@ For every call it looks back over all calls before it. That is slow and plain on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
 from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
 
 from repeatguard_testing._driver import Called, Entry, Returned, Said, Wrote
-from repeatguard_testing._script import MEANINGS, RETURNING_TOOLS, Call, Run, Script, Turn
+from repeatguard_testing._script import MEANINGS, OTHER_AGENT, RETURNING_TOOLS, Call, Run, Script, Turn, summary
 
-__all__ = ["Expected", "due_reminders", "expected_requests", "turns_played"]
+__all__ = ["Expected", "due_reminders", "expected_deliveries", "expected_requests", "turns_played"]
+
+
+#: Whose calls are whose is read from the conversation, and before the first handoff it names nobody.
+_NOBODY: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class Expected:
     """A reminder that belongs after the results of a turn, or the end of the run in its place.
 
     Attributes:
-        turn: Which of the script's turns, counted from 0 over all runs.
+        turn: After the results of which of the script's turns it is given, counted from 0 over all runs.
         calls: The call it is about, or the calls of a cycle.
         count: How often they came in a row.
         is_first: Whether it is about the lowest threshold.
@@ -82,20 +86,28 @@ def due_reminders(
     """
     due: list[Expected] = []
     for run, first_turn in _numbered(script):
-        since_material: list[_Seen] = []
+        in_control, owner = "main", _NOBODY
+        seen: dict[str, list[_Seen]] = {}
+        held: dict[str, Expected] = {}
         for turn_number, turn in enumerate(run.turns, first_turn):
+            since_input = seen.setdefault(owner, [])
             in_this_batch: list[Expected] = []
             for call in turn.calls:
                 if _is_watched(call.tool, config) and not (untracked is not None and untracked(call.tool)):
-                    since_material.append(_seen(call, config))
-                    in_this_batch += _due(since_material, config, turn_number)
-            if turn.steer is not None or turn.hands_over:
-                since_material.clear()
+                    since_input.append(_seen(call, config))
+                    in_this_batch += _due(since_input, config, turn_number)
             ends = [each for each in in_this_batch if each.stops]
-            if turn.hands_over or (ends and turn.steer is not None):
-                continue
-            due += (ends or in_this_batch)[-1:]
-            if ends:
+            given = (ends or in_this_batch)[-1:]
+            if turn.hands_over:
+                if given:
+                    held[owner] = given[0]
+                owner = in_control = OTHER_AGENT[in_control]
+                given = [replace(held.pop(owner), turn=turn_number)] if owner in held else []
+            if turn.steer is not None:
+                seen, held, owner = {}, {}, _NOBODY
+                given = [each for each in given if not each.stops]
+            due += given
+            if any(each.stops for each in given):
                 break
     return due
 
@@ -105,7 +117,7 @@ def turns_played(script: Script, due: Sequence[Expected]) -> list[list[Turn]]:
 
     Args:
         script: The script.
-        due: What `due_reminders` gives.
+        due: What `due_reminders` returns.
     """
     ends = {each.turn for each in due if each.stops}
     played: list[list[Turn]] = []
@@ -121,24 +133,63 @@ def expected_requests(script: Script, config: RepeatGuardConfig, due: Sequence[E
     Args:
         script: The script.
         config: The configuration, for the reminders' texts.
-        due: What `due_reminders` gives.
+        due: What `due_reminders` returns.
 
     Returns:
         The requests' entries. The content of results is left empty: it is the framework's.
     """
-    texts = {each.turn: each.reminder(config).text for each in due if not each.stops}
+    texts = _texts(config, due)
     requests: list[tuple[Entry, ...]] = []
     conversation: list[Entry] = []
     for (run, first_turn), turns in zip(_numbered(script), turns_played(script, due), strict=True):
+        responses: list[int] = []  # where each of the run's responses begins that has not been summed up
+        keeps: int | None = None
+        new = len(conversation)
         conversation.append(Said(run.prompt))
         for turn_number, turn in enumerate(turns, first_turn):
-            requests.append(tuple(conversation))
+            start = (
+                new if script.is_kept_elsewhere else responses[-keeps:][0] if keeps and len(responses) >= keeps else 0
+            )
+            requests.append(tuple(conversation[start:]))
+            responses.append(len(conversation))
             conversation.extend([Wrote(turn.text)] if turn.text else [])
             conversation.extend(Called(call.tool, call.arguments) for call in turn.calls)
+            new = len(conversation)
             conversation.extend(Returned(call.tool, "") for call in turn.calls)
+            if turn.sums_up:
+                conversation, responses = [Said(summary(turn_number))], []
             conversation.extend([Said(texts[turn_number])] if turn_number in texts else [])
-            conversation.extend([Said(turn.steer)] if turn.steer is not None else [])
+            conversation.extend(Said(words) for words in (turn.steer, turn.overheard) if words is not None)
+            keeps = keeps if turn.keeps is None else turn.keeps
     return requests
+
+
+def expected_deliveries(script: Script, config: RepeatGuardConfig, due: Sequence[Expected]) -> list[tuple[str, str]]:
+    """List which agent each request goes to, and which reminder it brings; for conversations that are handed over.
+
+    What such a request shows beside that depends on the framework: agents may share a conversation or not.
+
+    Args:
+        script: The script.
+        config: The configuration, for the reminders' texts.
+        due: What `due_reminders` returns.
+
+    Returns:
+        For each request the agent's name, and the text of the reminder that no request before it had, or "".
+    """
+    texts = _texts(config, due)
+    deliveries: list[tuple[str, str]] = []
+    for (_, first_turn), turns in zip(_numbered(script), turns_played(script, due), strict=True):
+        agent, text = "main", ""
+        for turn_number, turn in enumerate(turns, first_turn):
+            deliveries.append((agent, text))
+            agent = OTHER_AGENT[agent] if turn.hands_over else agent
+            text = texts.get(turn_number, "")
+    return deliveries
+
+
+def _texts(config: RepeatGuardConfig, due: Sequence[Expected]) -> dict[int, str]:
+    return {each.turn: each.reminder(config).text for each in due if not each.stops}
 
 
 def _numbered(script: Script) -> list[tuple[Run, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import threading
 from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
@@ -17,6 +18,7 @@ from repeatguard_testing._checks import ContractError
 __all__ = [
     "Barrier",
     "FaultyConfig",
+    "Meeting",
     "PlantedError",
     "check_logged_once",
     "is_caused_by",
@@ -55,6 +57,36 @@ class Barrier:
             self._opened = asyncio.Event()
         else:
             await self._opened.wait()
+
+
+class Meeting:
+    """Lets threads go on when all of them have arrived that have not left."""
+
+    def __init__(self, parties: int) -> None:
+        self._parties = parties
+        self._arrived = 0
+        self._round = 0
+        self._changed = threading.Condition()
+
+    def wait(self) -> None:
+        """Wait until all threads are here."""
+        with self._changed:
+            self._arrived += 1
+            this_round = self._round
+            self._go_on_if_complete()
+            self._changed.wait_for(lambda: self._round > this_round)
+
+    def leave(self) -> None:
+        """Let the others go on without this thread, which has come to its end or has failed."""
+        with self._changed:
+            self._parties -= 1
+            self._go_on_if_complete()
+
+    def _go_on_if_complete(self) -> None:
+        if self._arrived >= self._parties:
+            self._arrived = 0
+            self._round += 1
+            self._changed.notify_all()
 
 
 class _Records(logging.Handler):

@@ -66,6 +66,12 @@ def _spellings(meaning: str) -> tuple[Turn, ...]:
     return _calls(*(Call("search", spelling) for spelling in (spellings * 2)[:2]))
 
 
+_HANDS_OVER: Final = Turn(hands_over=True)
+#: Before the first handoff, some frameworks know the name of the agent that calls, and others do not.
+_THERE_AND_BACK: Final = (_HANDS_OVER, _HANDS_OVER)
+#: Its reminders tell what they are about, so that those of several agents can be told apart.
+_NAMED: Final = _settings(first_reminder="{count} times {tool}: {arguments}")
+
 #: Every scenario that the contract plays.
 SCENARIOS: Final[tuple[Scenario, ...]] = (
     Scenario(
@@ -132,7 +138,12 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
         _run(Turn((ONE, ONE)), Turn((ONE,)), Turn((ONE,)), DONE),
         ((0, 2), (2, 4)),
     ),
-    Scenario("the last of several in a batch", ("D10", "M6"), _run(Turn((ONE,) * 5), DONE), ((0, 4),)),
+    Scenario(
+        "the last of several in a batch",
+        ("D10", "M6"),
+        _run(Turn((ONE,) * 5), Turn((TRUE,) * 5), DONE),
+        ((0, 4), (1, 4)),
+    ),
     Scenario(
         "due though the batch goes on",
         ("D10", "M1"),
@@ -140,22 +151,148 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
         ((0, 2), (1, 2)),
     ),
     Scenario(
-        "a batch of different calls", ("D9", "M1"), _run(Turn((ONE, TRUE, NOTE)), Turn((NOTE, ONE)), DONE), ((1, 2),)
+        "a batch of different calls",
+        ("D9", "M1"),
+        _run(Turn((ONE, TRUE, NOTE)), Turn((NOTE, ONE)), Turn((ONE, TRUE)), DONE),
+        ((1, 2), (2, 2)),
     ),
     Scenario(
-        "words beside the calls are no new material",
+        "words beside the calls are not new input",
         ("D11",),
-        _run(Turn((ONE,), text="let me see"), Turn((ONE,), text="once more"), DONE),
-        ((1, 2),),
+        _run(*(Turn((ONE,), text=text) for text in ("let me see", "once more", "hm", "again")), DONE),
+        ((1, 2), (3, 4)),
     ),
-    Scenario("a tool that raises", ("D8",), _run(*_calls(*[Call("failing", "{}")] * 2)), ((1, 2),)),
-    Scenario("a denied call", ("D8",), _run(*_calls(*[Call("forbidden", "{}")] * 2)), ((1, 2),)),
-    Scenario("an unknown tool", ("D8",), _run(*_calls(*[Call("missing", "{}")] * 2)), ((1, 2),)),
+    Scenario("a tool that raises", ("D8",), _run(*_calls(*[Call("failing", "{}")] * 4)), ((1, 2), (3, 4))),
+    Scenario("a denied call", ("D8",), _run(*_calls(*[Call("forbidden", "{}")] * 4)), ((1, 2), (3, 4))),
+    Scenario("an unknown tool", ("D8",), _run(*_calls(*[Call("missing", "{}")] * 4)), ((1, 2), (3, 4))),
     Scenario(
         "a tool that raises, in a batch",
         ("D8", "D9", "M1"),
         _run(Turn((ONE, Call("failing", "{}"), Call("failing", "{}"), ONE)), Turn((ONE,)), DONE),
         ((0, 2), (1, 2)),
+    ),
+    Scenario(
+        "arguments that are not JSON, in a batch",
+        ("D4", "D8", "D9"),
+        _run(*(Turn((TRUE, Call("search", text), Call("search", text))) for text in MEANINGS["not JSON"]), DONE),
+        ((0, 2), (1, 2)),
+    ),
+    Scenario(
+        "another agent speaks in between",
+        ("D12", "M1", "M5"),
+        _run(*[Turn((ONE,), overheard="It rains.")] * 4, DONE),
+        ((1, 2), (3, 4)),
+    ),
+    Scenario(
+        "a cut history",
+        ("D11", "M1", "M6"),
+        _run(Turn((ONE,)), Turn((ONE,), keeps=2), *[Turn((ONE,))] * 4, Turn((TRUE,)), Turn((ONE,)), Turn((ONE,)), DONE),
+        ((1, 2), (3, 4), (8, 2)),
+    ),
+    Scenario(
+        "a history cut to the latest response",
+        ("D11", "M1"),
+        _run(Turn((ONE,), keeps=1), *[Turn((ONE,))] * 3, *_calls(NOTE, ONE, NOTE, ONE)),
+        ((1, 2), (3, 4), (6, 2)),
+    ),
+    Scenario(
+        "the user steers in a cut history",
+        ("D11",),
+        _run(Turn((ONE,), keeps=1), Turn((ONE,)), Turn((ONE,), steer="look again"), *_calls(ONE, ONE, ONE, ONE)),
+        ((1, 2), (4, 2), (6, 4)),
+    ),
+    Scenario(
+        "a summed-up history",
+        ("D11", "M6"),
+        _run(*[Turn((ONE,))] * 2, Turn((ONE,), sums_up=True), *[Turn((ONE,))] * 2, *_calls(TRUE, TRUE)),
+        ((1, 2), (3, 4), (6, 2)),
+    ),
+    Scenario(
+        "a threshold is reached once in spite of summaries",
+        ("D11", "D10"),
+        _run(*[*[Turn((ONE,))] * 3, Turn((ONE,), sums_up=True)] * 3, DONE),
+        ((2, 3),),
+        RepeatGuardConfig(thresholds=(3,)),
+    ),
+    Scenario(
+        "a reminder is due when a history is summed up",
+        ("D11", "D10"),
+        _run(*[Turn((ONE,), sums_up=True)] * 4, DONE),
+        ((1, 2), (3, 4)),
+    ),
+    Scenario(
+        "a history kept elsewhere",
+        ("D11", "M1", "M6"),
+        Script((Run("go", _calls(*[ONE] * 5)), Run("again", _calls(*[ONE] * 2))), is_kept_elsewhere=True),
+        ((1, 2), (3, 4), (7, 2)),
+    ),
+    Scenario(
+        "batches of a history kept elsewhere",
+        ("D9", "M1"),
+        Script((Run("go", (Turn((ONE, ONE, TRUE)), Turn((TRUE, NOTE)), Turn((NOTE,)), DONE)),), is_kept_elsewhere=True),
+        ((0, 2), (1, 2), (2, 2)),
+    ),
+    Scenario(
+        "results in a history kept elsewhere",
+        ("X2", "D11"),
+        Script((Run("go", _results("a", "a", "b", "b", "c", "d")),), is_kept_elsewhere=True),
+        ((1, 2), (3, 2)),
+        _settings(on_changed_result="reset"),
+    ),
+    Scenario(
+        "each agent has its own chain",
+        ("D12", "M5"),
+        _run(*_THERE_AND_BACK, *[Turn((ONE,))] * 2, _HANDS_OVER, *[Turn((TRUE,))] * 3, _HANDS_OVER, *_calls(ONE, ONE)),
+        ((3, 2), (6, 2), (10, 4)),
+        _NAMED,
+    ),
+    Scenario(
+        "what falls due at a handoff is held",
+        ("D12", "D10"),
+        _run(*_THERE_AND_BACK, *[Turn((ONE,), hands_over=True), _HANDS_OVER] * 4, DONE),
+        ((5, 2), (9, 4)),
+        _NAMED,
+    ),
+    Scenario(
+        "what both agents have due is held for each",
+        ("D12", "M6"),
+        _run(
+            *_THERE_AND_BACK,
+            *[Turn((ONE, ONE), hands_over=True), Turn((TRUE, TRUE), hands_over=True), _HANDS_OVER, _HANDS_OVER] * 2,
+            DONE,
+        ),
+        ((3, 2), (4, 2), (7, 4), (8, 4)),
+        _NAMED,
+    ),
+    Scenario(
+        "new input makes void what is held",
+        ("D12", "D11"),
+        _run(
+            *_THERE_AND_BACK,
+            Turn((ONE,)),
+            Turn((ONE,), hands_over=True),
+            Turn((TRUE,), steer="look again"),
+            _HANDS_OVER,
+            *_calls(ONE, ONE),
+        ),
+        ((7, 2),),
+        _NAMED,
+    ),
+    Scenario(
+        "an end is held at a handoff",
+        ("D12", "X5"),
+        _run(
+            *_THERE_AND_BACK,
+            Turn((ONE,)),
+            Turn((ONE,)),
+            Turn((ONE,), hands_over=True),
+            Turn((TRUE,)),
+            _HANDS_OVER,
+            DONE,
+        ),
+        ((3, 2), (6, 3)),
+        _settings(thresholds=[2], stop_after=3),
+        stops=(6,),
     ),
     Scenario(
         "a further run starts a new chain",

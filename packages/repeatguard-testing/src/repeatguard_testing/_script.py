@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -10,7 +10,19 @@ from typing import Final
 
 from repeatguard_core import RepeatGuardConfig, canonical_arguments
 
-__all__ = ["MEANINGS", "RETURNING_TOOLS", "Call", "Capability", "Run", "Script", "Turn", "needs_of"]
+__all__ = [
+    "MEANINGS",
+    "OTHER_AGENT",
+    "RETURNING_TOOLS",
+    "Call",
+    "Capability",
+    "Run",
+    "Script",
+    "Turn",
+    "needs_of",
+    "needs_streamed",
+    "summary",
+]
 
 #: Tools that return a text, which is ``Turn.result_of(tool, q)`` of the turn that calls them. Like all tools of a
 #: script they have one parameter, ``q``, which may be left out and takes any value.
@@ -23,17 +35,25 @@ class Capability(Enum):
     PARALLEL_CALLS = "several calls in one response"
     TEXT_BESIDE_CALLS = "words and calls in one response"
     INVALID_ARGUMENTS = "arguments that are not JSON reach the conversation"
+    INVALID_ARGUMENTS_STREAMED = "they do so in a streamed response"
+    INVALID_ARGUMENTS_IN_PARALLEL = "they do so beside other calls of one response"
     FAILING_TOOL = "the tool 'failing', which raises, and the run goes on"
     DENIED_CALL = "the tool 'forbidden', whose calls are denied, and the run goes on"
     UNKNOWN_TOOL = "the tool 'missing', which does not exist, and the run goes on"
     NESTED_AGENT = "the tool 'delegate', which runs another agent"
     HANDOFF = "another agent takes over the conversation"
     STEERING = "the user says something between two requests of a run"
+    OTHER_AGENTS_WORDS = "another agent says something between two requests of a run"
+    CUT_HISTORY = "while a run is on, requests show only the latest of the conversation"
+    SUMMED_UP_HISTORY = "while a run is on, a summary takes the place of the conversation so far"
+    KEPT_ELSEWHERE = "the conversation is kept elsewhere, and requests show only what is new"
     FURTHER_RUN = "a further run on the same conversation"
     STORED_CONVERSATION = "the conversation is stored as JSON or bytes, and loaded for the next run"
     RESUMED_RUN = "a run is stored between two requests, loaded, and goes on"
     STREAMING = "the model's responses are streamed"
     USER_HOOKS = "a hook of the user's that is called before each request"
+    REUSED_CALL_IDS = "the model may use the id of a call again for an identical call"
+    REUSED_CALL_IDS_OF_OTHERS = "the model may use the id of a call again for another call"
     WIRED_TWICE = "the guard can be wired twice"
     CONCURRENT_RUNS = "several runs at once in one event loop"
     THREADS = "several runs at once in threads"
@@ -57,6 +77,8 @@ MEANINGS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "not JSON": ('{"q": ', ' {"q": '),
     }
 )
+#: To whom each of the two agents that share a run hands over.
+OTHER_AGENT: Final[Mapping[str, str]] = MappingProxyType({"main": "second", "second": "main"})
 _TOOL_NEEDS: Final = {
     "failing": Capability.FAILING_TOOL,
     "forbidden": Capability.DENIED_CALL,
@@ -79,6 +101,11 @@ class Call:
     arguments: str = "{}"
     result: str = "ok"
 
+    @property
+    def is_invalid(self) -> bool:
+        """Whether its arguments are not JSON."""
+        return self.arguments in MEANINGS["not JSON"]
+
     def __str__(self) -> str:
         result = "" if self.result == "ok" else f" -> {self.result}"
         return f"{self.tool}({self.arguments}){result}"
@@ -91,9 +118,16 @@ class Turn:
     Attributes:
         calls: The calls it makes, in order. A turn without calls is an answer, and ends the run.
         text: What it says, beside the calls or as the answer.
-        hands_over: It also hands the conversation over to another agent, which takes the next turn.
+        hands_over: It also hands the conversation over, from the agent "main" to the agent "second" or
+            back, which takes the next turn.
         steer: What the user says once the results are there, or None.
         resumes: The run is stored here, loaded by another process, and goes on.
+        overheard: What an agent that is not part of the script says once the results are there, or
+            None. It reaches the model with the role of the user.
+        keeps: From here to the end of the run, requests show only so many of the model's latest
+            responses, with what came after them. None changes nothing.
+        sums_up: Once the results are there, a message with the role of the user, which `summary`
+            returns, takes the place of the whole conversation.
     """
 
     calls: tuple[Call, ...] = ()
@@ -101,18 +135,26 @@ class Turn:
     hands_over: bool = False
     steer: str | None = None
     resumes: bool = False
+    overheard: str | None = None
+    keeps: int | None = None
+    sums_up: bool = False
 
     def result_of(self, tool: str, q: object = None) -> str:
-        """Give what a returning tool answers in this turn.
+        """Return what a returning tool answers in this turn.
 
         Args:
             tool: The tool's name.
             q: What it was given; None if nothing was.
+
+        Raises:
+            LookupError: The turn has no such call.
         """
         given = canonical_arguments(None if q is None else {"q": q})
-        return next(
-            call.result for call in self.calls if call.tool == tool and canonical_arguments(call.arguments) == given
-        )
+        for call in self.calls:
+            if call.tool == tool and canonical_arguments(call.arguments) == given:
+                return call.result
+        msg = f"the turn has no call {tool}({given}): {self}"
+        raise LookupError(msg)
 
     def __str__(self) -> str:
         says = [f'"{self.text}"'] if self.text else []
@@ -120,6 +162,9 @@ class Turn:
         lines = ["model: " + " + ".join([*says, *map(str, self.calls), *hands_over])]
         lines += ["(stored, loaded, goes on)"] if self.resumes else []
         lines += [f"user, in between: {self.steer}"] if self.steer is not None else []
+        lines += [f"another agent, in between: {self.overheard}"] if self.overheard is not None else []
+        lines += [f"(from here on, {self.keeps} responses are kept)"] if self.keeps is not None else []
+        lines += ["(summed up)"] if self.sums_up else []
         return "\n".join(lines)
 
 
@@ -149,10 +194,13 @@ class Script:
     Attributes:
         runs: The runs, in order.
         delegated: What the other agent does each time ``delegate`` is called.
+        is_kept_elsewhere: The conversation is kept where the model runs, and each request shows only
+            what is new since the last response.
     """
 
     runs: tuple[Run, ...]
     delegated: tuple[Turn, ...] = ()
+    is_kept_elsewhere: bool = False
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -169,21 +217,49 @@ class Script:
             yield Capability.FURTHER_RUN
         if any(run.from_storage for run in self.runs):
             yield Capability.STORED_CONVERSATION
+        if self.is_kept_elsewhere:
+            yield Capability.KEPT_ELSEWHERE
         for turn in (*self.turns, *self.delegated):
             asked = {
                 Capability.PARALLEL_CALLS: len(turn.calls) + turn.hands_over > 1,
                 Capability.TEXT_BESIDE_CALLS: bool(turn.text and turn.calls),
                 Capability.HANDOFF: turn.hands_over,
                 Capability.STEERING: turn.steer is not None,
+                Capability.OTHER_AGENTS_WORDS: turn.overheard is not None,
                 Capability.RESUMED_RUN: turn.resumes,
-                Capability.INVALID_ARGUMENTS: any(call.arguments in MEANINGS["not JSON"] for call in turn.calls),
+                Capability.CUT_HISTORY: turn.keeps is not None,
+                Capability.SUMMED_UP_HISTORY: turn.sums_up,
+                Capability.INVALID_ARGUMENTS: any(call.is_invalid for call in turn.calls),
+                Capability.INVALID_ARGUMENTS_IN_PARALLEL: len(turn.calls) + turn.hands_over > 1
+                and any(call.is_invalid for call in turn.calls),
             }
             yield from (capability for capability, is_asked in asked.items() if is_asked)
             yield from (_TOOL_NEEDS[call.tool] for call in turn.calls if call.tool in _TOOL_NEEDS)
 
     def __str__(self) -> str:
         delegated = "".join(f"\n{turn}" for turn in self.delegated).replace("\n", "\n  ")
-        return "\n".join(map(str, self.runs)) + (f"\nthe other agent, each time:{delegated}" if delegated else "")
+        lines = ["(each request shows only what is new)"] if self.is_kept_elsewhere else []
+        lines += [*map(str, self.runs), *([f"the other agent, each time:{delegated}"] if delegated else [])]
+        return "\n".join(lines)
+
+
+def needs_streamed(needs: Collection[Capability]) -> frozenset[Capability]:
+    """Return what is asked of a framework if what needs this is streamed.
+
+    Args:
+        needs: What is asked if it is not.
+    """
+    invalid = {Capability.INVALID_ARGUMENTS_STREAMED} if Capability.INVALID_ARGUMENTS in needs else set[Capability]()
+    return frozenset({*needs, *invalid, Capability.STREAMING})
+
+
+def summary(turn: int) -> str:
+    """Return the message that sums a conversation up.
+
+    Args:
+        turn: The number of the turn that it is summed up after, counted from 0 over all runs.
+    """
+    return f"A summary of all that was said and done up to turn {turn}."
 
 
 def needs_of(config: RepeatGuardConfig) -> frozenset[Capability]:

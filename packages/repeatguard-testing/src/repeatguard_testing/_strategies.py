@@ -117,9 +117,10 @@ def _batches(
     usual_call = st.builds(Call, st.just("search"), st.sampled_from(meanings["one"]))
     other_call = st.builds(Call, st.just("fetch"), st.sampled_from(meanings["nothing"]))
     size = 1 if Capability.PARALLEL_CALLS in lacks else 4
-    return st.lists(st.one_of(usual_call, usual_call, other_call, any_call), min_size=1, max_size=size).flatmap(
-        _answered
-    )
+    batches = st.lists(st.one_of(usual_call, usual_call, other_call, any_call), min_size=1, max_size=size)
+    if Capability.INVALID_ARGUMENTS_IN_PARALLEL in lacks:
+        batches = batches.map(lambda calls: next(([call] for call in calls if call.is_invalid), calls))
+    return batches.flatmap(_answered)
 
 
 def _answered(calls: list[Call]) -> st.SearchStrategy[tuple[Call, ...]]:
