@@ -383,7 +383,7 @@ async def test_a_context_that_is_dumped_and_loaded(kind: str, caplog: pytest.Log
     loaded = ChatCompletionContext.load_component(json.loads(dumped))
     assert isinstance(loaded, GuardedContext)
     assert isinstance(loaded._inner, type(inner))
-    assert loaded.guard.support.config == config
+    assert loaded.guard.config == config
     assert loaded.guard.human_sources == {"ann"}
     client = repeating(2)
     await turns(agent_with(client, model_context=loaded), 3)

@@ -18,7 +18,7 @@ from autogen_core.models import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from repeatguard_autogen import GuardedContext, Reminder, RepeatGuardConfig, RepeatGuardHandler
+from repeatguard_autogen import GuardedContext, RepeatGuardConfig, RepeatGuardHandler
 from repeatguard_testing import AdapterContract
 
 from tests.autogen.driver import AcrossTurnsDriver, _AcrossTurns
@@ -55,12 +55,12 @@ def happenings() -> st.SearchStrategy[list[Happening]]:
 
 
 async def converse(context: GuardedContext, happening: list[Happening], *, forgets: bool) -> list[list[LLMMessage]]:
-    """Let it all happen, and give back the requests."""
+    """Let it all happen, and return the requests. What is known beside the messages can be forgotten at each step."""
     context.learn(agents={"a", "b"})
     requests = []
     for each in happening:
         if forgets:
-            context._conversation = None
+            await context.load_state(await context.save_state())
         if each is REQUEST:
             requests.append(list(await context.get_messages()))
         else:
@@ -105,6 +105,19 @@ def answered(*, by: str = "a", ids: bool = True, name: str = "look") -> list[LLM
     return [AssistantMessage(content=[made], source=by), FunctionExecutionResultMessage(content=[result])]
 
 
+def handing_over() -> list[LLMMessage]:
+    """Make a response that calls and hands over."""
+    (one, results), (other, more) = answered(), answered(name="transfer_to_b")
+    assert isinstance(one, AssistantMessage)
+    assert isinstance(other, AssistantMessage)
+    assert isinstance(results, FunctionExecutionResultMessage)
+    assert isinstance(more, FunctionExecutionResultMessage)
+    return [
+        AssistantMessage(content=[*one.content, *other.content], source="a"),
+        FunctionExecutionResultMessage(content=[*results.content, *more.content]),
+    ]
+
+
 def said(source: str) -> LLMMessage:
     """Make words."""
     return UserMessage(content="hm", source=source)
@@ -122,6 +135,11 @@ def said(source: str) -> LLMMessage:
         ([*answered(), *answered(name="transfer_to_b")[:1], *answered()], False),
         ([*answered(by="c"), said("a"), said("c"), *answered(by="c")], False),
         ([*answered(by="c"), said("c"), *answered(by="c")], True),
+        ([*answered(), *answered(), said("a")], False),
+        ([*answered(), *handing_over(), said("b")], True),
+        ([*answered(), *handing_over(), *answered(by="b"), said("b")], True),
+        ([*answered(), *handing_over(), said("b"), said("somebody")], False),
+        ([*answered(), *handing_over(), said("b"), *answered(name="other")], False),
     ],
     ids=[
         "twice",
@@ -132,6 +150,11 @@ def said(source: str) -> LLMMessage:
         "a handoff without a result is a call",
         "words of a stranger who has called before",
         "a copy of what was called",
+        "a copy with something due in it",
+        "control comes back",
+        "control comes back with a copy",
+        "control comes back with words",
+        "control comes back without a request",
     ],
 )
 async def test_what_follows_what(happening: list[LLMMessage], is_reminded: bool) -> None:  # noqa: FBT001
@@ -183,14 +206,23 @@ async def test_a_human_who_is_known_is_not_forgotten() -> None:
 
 
 def check_places(request: list[LLMMessage]) -> None:
-    """M1: a reminder stands behind all results of a batch, and no results come behind it before further calls."""
+    """M1: a reminder comes after all results of a batch, and no results come after it before further calls.
+
+    Only one that was held while another agent was at work comes after words, or after that agent's results.
+    """
     written = words(request)
     for index, word in enumerate(written):
         if word == "reminder":
-            assert written[index - 1] == "result"
+            assert written[index - 1] == "result" or has_handoff(request)
             assert written[index + 1 : index + 2] != ["result"]
             waiting = set(open_calls(request, index))
             assert not waiting
+
+
+def has_handoff(request: list[LLMMessage]) -> bool:
+    """Return whether an agent has handed over."""
+    calls = [message.content for message in request if isinstance(message, AssistantMessage)]
+    return any(not isinstance(each, str) and each.name == "transfer_to_b" for content in calls for each in content)
 
 
 def open_calls(request: list[LLMMessage], place: int) -> Iterator[str]:
@@ -209,11 +241,15 @@ def open_calls(request: list[LLMMessage], place: int) -> Iterator[str]:
 
 
 class ForgetfulContext(GuardedContext):
-    """Drops what is remembered whenever it is looked up."""
+    """Goes back to what is stored before each step, so that nothing else is known."""
 
-    async def _read(self, message: LLMMessage | None) -> Reminder | None:
-        self._conversation = None
-        return await super()._read(message)
+    async def add_message(self, message: LLMMessage) -> None:
+        await self.load_state(await self.save_state())
+        await super().add_message(message)
+
+    async def get_messages(self) -> list[LLMMessage]:
+        await self.load_state(await self.save_state())
+        return await super().get_messages()
 
 
 class _Forgetting(_AcrossTurns):

@@ -177,7 +177,7 @@ async def test_a_client_that_is_dumped_and_loaded() -> None:
     dumped = json.dumps(RepeatGuardHandler(config).client(ScriptedClient()).dump_component().model_dump())
     client: Any = ChatCompletionClient.load_component(json.loads(dumped))
     assert isinstance(client, GuardedClient)
-    assert client.guard.support.config == config
+    assert client.guard.config == config
     await loop(client)
     assert [len(reminders(request)) for request in client.requests] == [0, 0, 1, 1]
 
@@ -208,3 +208,25 @@ async def test_a_request_without_messages() -> None:
     answer = await RepeatGuardHandler().client(client).create([])
     assert isinstance(answer, CreateResult)
     assert client.requests == [[]]
+
+
+@pytest.mark.rules("D12", "M5")
+async def test_a_client_gives_what_is_held_at_the_agents_next_request() -> None:
+    """And puts it back there, though nobody keeps it. The callback learns whose calls they are."""
+    seen: list[Reminder] = []
+    guard = RepeatGuardHandler(RepeatGuardConfig(thresholds=(2,)), on_reminder=seen.append)
+    client = ScriptedClient(["well", "well"])
+    calls = [call(), call(), call("transfer_to_b")]
+    results = [FunctionExecutionResult(content="", name=each.name, call_id=each.id) for each in calls]
+    messages: list[LLMMessage] = [
+        AssistantMessage(content=calls, source="a"),
+        FunctionExecutionResultMessage(content=results),
+    ]
+    await guard.client(client).create(messages)
+    more: list[LLMMessage] = [AssistantMessage(content="well", source="a"), UserMessage(content="go on", source="user")]
+    await guard.client(client).create([*messages, *more])
+    assert [words(request) for request in client.requests] == [
+        ["call"] * 3 + ["result"] * 3 + ["reminder"],
+        ["call"] * 3 + ["result"] * 3 + ["reminder", "answer", "user"],
+    ]
+    assert [reminder.agent_name for reminder in seen] == ["a"]

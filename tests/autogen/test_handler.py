@@ -24,7 +24,7 @@ from autogen_core import (
 )
 from autogen_core.model_context import UnboundedChatCompletionContext
 from repeatguard_autogen import GuardedContext, RepeatGuardHandler
-from repeatguard_autogen._private import PRIVATE_NAMES, calling_runtime, turn_of
+from repeatguard_autogen._internals import PRIVATE_NAMES, calling_runtime, resolve_turn
 
 from tests.autogen.scripted_client import ScriptedClient, counts, repeating
 from tests.autogen.teams import agent_with, run_team
@@ -145,7 +145,7 @@ async def test_a_fault_inside_the_handler(
     async def fail(*_: Any) -> Any:
         raise AttributeError(wiring)
 
-    monkeypatch.setattr(handler_module, "turn_of", fail)
+    monkeypatch.setattr(handler_module, "resolve_turn", fail)
     guard = RepeatGuardHandler()
     runtime = guard.runtime() if wiring == "runtime" else SingleThreadedAgentRuntime(intervention_handlers=[guard])
     client = repeating(4)
@@ -295,7 +295,7 @@ class Looking(DefaultInterventionHandler):
             self.found.extend([("_agent", member), ("_participant_names", manager), ("_name", manager)])
             self.found.append(("_participant_name_to_topic_type", manager))
             self.found.append(("_termination_condition", manager))
-            turn = await turn_of(runtime, message_context)
+            turn = await resolve_turn(runtime, message_context)
             assert isinstance(turn.speaker, AssistantAgent)
             assert turn.names == {"worker", "RoundRobinGroupChatManager"}
         return message

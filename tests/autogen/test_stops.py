@@ -142,7 +142,7 @@ def test_the_exception_is_copied_and_pickled() -> None:
     """With all it says."""
     chain = repeatguard_core.RepeatChain(ENDING)
     reminder = chain.observe([repeatguard_core.ToolCall("get_status", {"job": "7"})] * 3)
-    assert reminder is not None
+    assert isinstance(reminder, repeatguard_core.Stop)
     error = RepeatLoopError(reminder, [UserMessage(content="go", source="user")])
     for other in (copy.copy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301 - its own data
         check(other)
@@ -154,10 +154,10 @@ async def test_what_a_context_has_lost_is_not_put_back() -> None:
     """After a fault it works out anew what is due."""
     chain = repeatguard_core.RepeatChain(ENDING)
     reminder = chain.observe([repeatguard_core.ToolCall("get_status")] * 3)
-    assert reminder is not None
+    assert isinstance(reminder, repeatguard_core.Stop)
     context: Any = ending_guard().context()
-    context.put_back(reminder)
-    assert context.take_stop(set()) is None
+    context.restore_stop(reminder)
+    assert context.pop_stop(set()) is None
     assert await context.get_messages() == []
 
 
@@ -346,7 +346,7 @@ async def test_two_agents_at_once() -> None:
     assert result.stop_reason == WHY
     check(condition.last_stop)
     for member in members:
-        assert member.model_context.take_stop(set()) is None
+        assert member.model_context.pop_stop(set()) is None
 
 
 async def test_an_end_in_an_inner_team() -> None:
@@ -533,7 +533,7 @@ async def test_a_fault_in_the_condition_ends_nothing(
         msg = "broken"
         raise LookupError(msg)
 
-    monkeypatch.setattr(type(agent.model_context), "take_stop", fail)
+    monkeypatch.setattr(type(agent.model_context), "pop_stop", fail)
     result = await run_team(team, None, "look elsewhere")
     assert "Maximum number of turns" in str(result.stop_reason)
     assert condition.last_stop is None

@@ -9,9 +9,10 @@ import autogen_agentchat.teams as autogen_teams
 import pytest
 from autogen_agentchat.agents import SocietyOfMindAgent
 from autogen_agentchat.base import Handoff
-from autogen_agentchat.conditions import TextMentionTermination
-from autogen_agentchat.messages import TextMessage
+from autogen_agentchat.conditions import HandoffTermination, TextMentionTermination
+from autogen_agentchat.messages import HandoffMessage, TextMessage
 from autogen_agentchat.teams import MagenticOneGroupChat, RoundRobinGroupChat, SelectorGroupChat, Swarm
+from autogen_core import FunctionCall
 from repeatguard_autogen import RepeatGuardConfig, RepeatGuardHandler
 
 from tests.autogen.scripted_client import (
@@ -109,27 +110,73 @@ async def test_a_swarm_that_hands_over_and_back(wiring: str, alone: bool) -> Non
     assert_append_only(second.requests)
 
 
-@pytest.mark.rules("D12")
+def swarm(first: ScriptedClient, second: ScriptedClient, runtime: Any, **settings: Any) -> Swarm:
+    """Make a team of two that hand over to each other."""
+    members: list[Any] = [
+        agent_with(first, "first", handoffs=["second"]),
+        agent_with(second, "second", handoffs=["first"]),
+    ]
+    return Swarm(members, runtime=runtime, **settings)
+
+
+@pytest.mark.rules("D12", "M1", "M5")
 @wirings
 @pytest.mark.parametrize("before", [0, 2], ids=["in one response", "over several"])
-async def test_a_reminder_that_is_due_at_a_handoff_is_dropped(wiring: str, before: int) -> None:
-    """Neither the next agent gets it, though it gets a copy of the calls, nor this one when it is its turn again."""
+async def test_a_reminder_that_is_due_at_a_handoff_is_held(wiring: str, before: int) -> None:
+    """The next agent does not get it, though it gets a copy of the calls; this one does, when it is its turn again."""
     calls = [call() for _ in range(3 - before)]
-    first = ScriptedClient([*([call()] for _ in range(before)), [*calls, call("transfer_to_second")], "done"])
+    first = ScriptedClient([*([call()] for _ in range(before)), [*calls, call("transfer_to_second")], [call()], "done"])
     second = ScriptedClient([[call()], [call("transfer_to_first")]])
+    stop = TextMentionTermination("done")
+    team, runtime = wire(
+        RepeatGuardHandler(), wiring, lambda runtime: swarm(first, second, runtime, termination_condition=stop)
+    )
+    await run_team(team, runtime)
+    assert counts(first) == [*[0] * (before + 1), 1, 1]
+    assert words(first.requests[-2])[-2:] == ["second", "reminder"]
+    assert counts(second) == [0] * 2
+    assert words(second.requests[0])[-1] == "first"
+    assert_append_only(first.requests)
+
+
+@pytest.mark.rules("D12", "X5")
+@wirings
+@pytest.mark.parametrize("parallel", [False, True], ids=["two responses", "one response"])
+async def test_a_call_before_each_handoff(wiring: str, parallel: bool) -> None:  # noqa: FBT001
+    """The chain goes on each time that the agent gets control back, up to the end of the team, at its own turn."""
+
+    def rounds() -> list[list[FunctionCall]]:
+        return [[call(), call("transfer_to_second")]] if parallel else [[call()], [call("transfer_to_second")]]
+
+    first = ScriptedClient([turn for _ in range(10) for turn in rounds()])
+    second = ScriptedClient([[call("transfer_to_first")] for _ in range(10)])
+    guard = RepeatGuardHandler(RepeatGuardConfig(stop_after=9))
+    team, runtime = wire(
+        guard, wiring, lambda runtime: swarm(first, second, runtime, termination_condition=guard.termination())
+    )
+    result = await run_team(team, runtime)
+    assert str(result.stop_reason).startswith("get_status called 9 times in a row")
+    assert counts(first)[-1] == 3
+    assert sum(counts(second)) == 0
+    assert result.messages[-1].source == "first"
+    assert_append_only(first.requests)
+
+
+@pytest.mark.rules("D11", "D12")
+@wirings
+async def test_a_humans_words_make_a_held_reminder_void(wiring: str) -> None:
+    """The agent gets control back with new input, and counts from the start."""
+    first = ScriptedClient([[*(call() for _ in range(3)), call("transfer_to_user")], [call()], "done"])
 
     def make(runtime: Any) -> Any:
-        members: list[Any] = [
-            agent_with(first, "first", handoffs=["second"]),
-            agent_with(second, "second", handoffs=["first"]),
-        ]
-        return Swarm(members, runtime=runtime, termination_condition=TextMentionTermination("done"))
+        member = agent_with(first, "first", handoffs=["user"])
+        stop = TextMentionTermination("done") | HandoffTermination(target="user")
+        return Swarm([member], runtime=runtime, termination_condition=stop)
 
     team, runtime = wire(RepeatGuardHandler(), wiring, make)
     await run_team(team, runtime)
-    assert counts(first) == [0] * (before + 2)
-    assert counts(second) == [0] * 2
-    assert words(second.requests[0])[-1] == "first"
+    await run_team(team, runtime, HandoffMessage(content="look elsewhere", source="user", target="first"))
+    assert counts(first) == [0, 0, 0]
 
 
 @pytest.mark.rules("D12", "D8")
@@ -148,7 +195,8 @@ async def test_handoffs_that_have_names_of_their_own(wiring: str) -> None:
 
     team, runtime = wire(RepeatGuardHandler(), wiring, make)
     await run_team(team, runtime)
-    assert counts(first) == [0] * 4
+    assert counts(first) == [0, 0, 0, 1]
+    assert words(first.requests[-1])[-2:] == ["second", "reminder"]
 
 
 def ledger(speaker: str, *, satisfied: bool = False) -> str:

@@ -70,7 +70,7 @@ async def test_an_agent_that_is_run_by_itself(telemetry: Telemetry, wiring: str)
             await agent.run()
         with pytest.raises(RepeatLoopError) as end:
             await agent.run()
-    assert [each.agent_name for each in (*seen, end.value.stop)] == ["worker", "worker"]
+    assert [*(each.agent_name for each in seen), end.value.stop.agent_name] == ["worker", "worker"]
     span = "invoke_agent worker" if TRACES_AGENTS else "mine"
     assert [(event.span, event.name) for event in telemetry.events] == [
         (span, "repeatguard.reminder"),

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 from repeatguard_core import Reminder, RepeatGuardConfig, RepeatLoopError, ToolCall, is_reminder
-from repeatguard_core.adapters import Guard, Insertion, Item, Kind, Transcript, insert
+from repeatguard_core.adapters import AgentChains, Guard, Insertion, Item, Kind, Scanner, Transcript, insert
 
 CONFIG = RepeatGuardConfig(thresholds=(2,), stop_after=4)
 
@@ -135,3 +135,28 @@ def test_requests_only_grow() -> None:
     requests = [sent(*each) for each in growing(*messages)]
     for earlier, later in itertools.pairwise(requests):
         assert later[: len(earlier)] == earlier
+
+
+@pytest.mark.rules("D12", "M1")
+def test_one_reminder_at_a_place() -> None:
+    """What is held waits, where something else is due."""
+    messages = (*HANDED_OVER, "b: y y", "results")
+    assert sent(*messages) == [*messages, "reminder"]
+    assert sent(*messages, "aside") == [*messages, "reminder", "aside", "reminder"]
+
+
+@pytest.mark.rules("M6", "S4")
+def test_messages_that_are_read_one_by_one() -> None:
+    """A framework that keeps reminders hands each message over once, and takes what is due as it comes."""
+    scanner = Scanner(AgentChains(Guard(CONFIG).new_chain))
+    messages = ("input", "a: x", "results", "a: x", "results", "input", "a: z z", "results")
+    taken: list[int] = []
+    transcript = NamedTranscript(messages)
+    for index in range(len(messages)):
+        for item in transcript[index]:
+            scanner.add(item, index)
+        taken += [placement.index for placement in scanner.take_placements()]
+    scanner.add(Item(Kind.REMINDER), len(messages))
+    taken += [placement.index for placement in scanner.take_placements() if not placement.is_there]
+    assert taken == [5]
+    assert scanner.placements == []

@@ -1,51 +1,70 @@
-"""The guard round a model client, for loops that keep their messages to themselves."""
+"""The guard around a model client, for loops that keep their messages to themselves."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import weakref
+from collections.abc import AsyncGenerator, Sequence
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from autogen_core import Component
 from autogen_core.models import (
-    AssistantMessage,
     ChatCompletionClient,
     CreateResult,
-    FunctionExecutionResultMessage,
     LLMMessage,
     ModelInfo,
     RequestUsage,
 )
-from repeatguard_core import Reminder, Stop
+from repeatguard_core.adapters import insert
 
 from repeatguard_autogen._errors import RepeatLoopError
-from repeatguard_autogen._guard import Guard, GuardedConfig, as_message
-from repeatguard_autogen._requests import is_taken_care_of
+from repeatguard_autogen._guard import AutoGenGuard, GuardedConfig, as_message
+from repeatguard_autogen._transcript import LLMTranscript
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["GuardedClient"]
+__all__ = ["GuardedClient", "mark_guarded"]
+
+#: The last message of the latest request that a guarded context has put together in this task, and its guard.
+_LAST_GUARDED: Final[ContextVar[tuple[AutoGenGuard, weakref.ref[Any]] | None]] = ContextVar(
+    "_LAST_GUARDED", default=None
+)
+
+
+def mark_guarded(messages: Sequence[LLMMessage], guard: AutoGenGuard) -> None:
+    """Note that a guarded context has put a request together, so that a client of the same guard leaves it alone.
+
+    Args:
+        messages: The request.
+        guard: The context's guard.
+    """
+    _LAST_GUARDED.set((guard, weakref.ref(messages[-1])) if messages else None)
+
+
+def _is_guarded(messages: Sequence[LLMMessage], guard: AutoGenGuard) -> bool:
+    by, last = _LAST_GUARDED.get() or (None, None)
+    return by is guard and last is not None and bool(messages) and messages[-1] is last()
 
 
 class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
     """A model client that tells the model when it repeats the same tool call.
 
     It is made by `RepeatGuardHandler.client`. Nobody keeps what it adds to a request, so it works
-    out the places of all reminders anew each time, and puts them back. A request that a guarded
-    context has put together goes through untouched.
+    out the places of all reminders again each time, and puts them back. A request that a guarded
+    context has put together goes through unchanged.
 
     Args:
         inner: The client that it wraps.
-        guard: What is common to all wirings of one guard.
-
-    Fulfils D11, M1, M5, M6, S1, S2, S5, S6 and X5.
+        guard: The guard that it belongs to.
     """
 
     component_type = "model"
     component_config_schema = GuardedConfig
     component_provider_override = "repeatguard_autogen.GuardedClient"
 
-    def __init__(self, inner: ChatCompletionClient, guard: Guard) -> None:
+    def __init__(self, inner: ChatCompletionClient, guard: AutoGenGuard) -> None:
         self._inner = inner
         self._guard = guard
 
@@ -56,7 +75,7 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
         return getattr(self._inner, name)
 
     @property
-    def guard(self) -> Guard:
+    def guard(self) -> AutoGenGuard:
         """The guard that it belongs to."""
         return self._guard
 
@@ -96,11 +115,11 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
         await self._inner.close()
 
     def actual_usage(self) -> RequestUsage:
-        """Give the wrapped client's usage."""
+        """Return the wrapped client's usage."""
         return self._inner.actual_usage()
 
     def total_usage(self) -> RequestUsage:
-        """Give the wrapped client's usage."""
+        """Return the wrapped client's usage."""
         return self._inner.total_usage()
 
     def count_tokens(self, messages: Sequence[LLMMessage], **options: Any) -> int:
@@ -113,7 +132,7 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
 
     @property
     def capabilities(self) -> Any:
-        """What the wrapped client's model can do, in AutoGen's older words."""
+        """What the wrapped client's model can do, in AutoGen's older terms."""
         return self._inner.capabilities
 
     @property
@@ -122,48 +141,18 @@ class GuardedClient(ChatCompletionClient, Component[GuardedConfig]):
         return self._inner.model_info
 
     def _with_reminders(self, messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:
-        if is_taken_care_of(messages, self._guard):
+        if _is_guarded(messages, self._guard):
             return messages
         complete = list(messages)
-        stop: Stop | None = None
-        with self._guard.support.failing_open("a reminder"):
-            missing = list(self._missing(messages))
-            unseen = _end_of_model(messages)
-            stop = next((reminder for _, reminder in missing if isinstance(reminder, Stop)), None)
-            for index, reminder in reversed(missing):
-                if isinstance(reminder, Reminder):
-                    complete.insert(index, as_message(reminder))
-            for index, reminder in missing:
-                if index >= unseen:
-                    self._guard.support.announce(reminder)
+        deliver = partial(insert, complete, write=lambda insertion: as_message(insertion.reminder))
+        stop = self._guard.before_request(LLMTranscript(messages), deliver)
         if stop is not None:
             raise RepeatLoopError(stop, messages)
         return complete
-
-    def _missing(self, messages: Sequence[LLMMessage]) -> Iterator[tuple[int, Reminder | Stop]]:
-        """Read the conversation from its start, and find the places where a reminder belongs and is not.
-
-        The last one may be the end of the run in place of a reminder.
-        """
-        conversation = self._guard.new_conversation()
-        for index, message in enumerate(messages):
-            reminder = conversation.read(message)
-            if reminder is not None:
-                yield index, reminder
-        due = conversation.take_due()
-        if due is not None:
-            yield len(messages), due
 
     def _to_config(self) -> GuardedConfig:
         return self._guard.to_config(self._inner.dump_component())
 
     @classmethod
     def _from_config(cls, config: GuardedConfig) -> Self:
-        return cls(ChatCompletionClient.load_component(config.inner), Guard.from_config(config))
-
-
-def _end_of_model(messages: Sequence[LLMMessage]) -> int:
-    """Find the place behind the last message that the model has made or has been answered."""
-    places = range(len(messages), 0, -1)
-    from_the_model = (AssistantMessage, FunctionExecutionResultMessage)
-    return next((place for place in places if isinstance(messages[place - 1], from_the_model)), 0)
+        return cls(ChatCompletionClient.load_component(config.inner), AutoGenGuard.from_config(config))

@@ -22,8 +22,6 @@ class RepeatLoopError(CoreRepeatLoopError):
 
     Attributes:
         messages: As above; empty where an agent's context has the messages.
-
-    Fulfils X5.
     """
 
     def __init__(self, stop: Stop, messages: Sequence[LLMMessage] = ()) -> None:

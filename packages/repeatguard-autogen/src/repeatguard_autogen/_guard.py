@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
-from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
 from autogen_core import ComponentModel
 from autogen_core.models import UserMessage
 from pydantic import BaseModel
 from repeatguard_core import Reminder, RepeatGuardConfig
-from repeatguard_core.adapters import Guard as AdapterSupport
-
-from repeatguard_autogen._conversation import Conversation
+from repeatguard_core.adapters import Guard
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Guard", "GuardedConfig", "as_message"]
+__all__ = ["AutoGenGuard", "GuardedConfig", "as_message"]
 
 _LOGGER: Final = logging.getLogger("repeatguard")
 
-#: Whom a reminder is from. Clients send it as the message's name, so it may hold letters, digits, _ and - only.
+#: Who a reminder is from. Clients send it as the message's name, so only letters, digits, _ and - are allowed.
 _SOURCE: Final = "repeatguard"
 
 
@@ -32,7 +29,7 @@ class GuardedConfig(BaseModel):
     Attributes:
         inner: What it wraps.
         settings: Thresholds and tools.
-        human_sources: Whose words are always new material.
+        human_sources: The sources whose words are always new input.
     """
 
     inner: ComponentModel
@@ -40,17 +37,21 @@ class GuardedConfig(BaseModel):
     human_sources: list[str]
 
 
-class Guard:
-    """Settings, and nothing of any conversation, so that one guard serves any number of agents.
+class AutoGenGuard(Guard):
+    """The core's guard, with what AutoGen needs besides. One object serves any number of agents.
 
     Args:
         config: Thresholds and tools; left out, the defaults.
         untracked: Names bookkeeping tools.
         on_reminder: Called with each new reminder.
-        human_sources: Whose words are always new material.
+        human_sources: The sources whose words are always new input.
+
+    Attributes:
+        human_sources: As above.
+        is_loaded: Whether it was made from what was dumped with a component.
 
     Raises:
-        TypeError: One of them is not what it should be.
+        TypeError: An argument has the wrong type.
     """
 
     def __init__(
@@ -65,56 +66,35 @@ class Guard:
         if not is_collection or not all(isinstance(source, str) for source in human_sources):
             msg = f"human_sources must be a collection of names such as ('user',), not {human_sources!r}"
             raise TypeError(msg)
-        self.support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
+        super().__init__(config, untracked=untracked, on_reminder=on_reminder)
         self.human_sources = frozenset(human_sources)
         self.is_loaded = False
         self._has_functions = untracked is not None or on_reminder is not None
 
-    def new_conversation(
-        self, *, agents: AbstractSet[str] = frozenset(), handoffs: AbstractSet[str] | None = None
-    ) -> Conversation:
-        """Make what reads a conversation from its start.
-
-        Args:
-            agents: Names of agents, whose words are no new material.
-            handoffs: Names of the handoff tools; None if they are not known.
-
-        Returns:
-            A conversation of which nothing has been read.
-        """
-        return Conversation(self.support.new_chain, agents, handoffs)
-
     def to_config(self, inner: ComponentModel) -> GuardedConfig:
-        """Put the settings into what is dumped with a component.
+        """Return what is dumped with a component.
 
         Args:
             inner: What the component wraps.
 
         Returns:
-            Everything but the functions, which cannot be dumped; a warning is logged if there are any.
+            The settings without the functions, which cannot be dumped; a warning is logged if there are any.
         """
         if self._has_functions:
             _LOGGER.warning(
                 "untracked and on_reminder are functions and cannot be dumped; they are left out, "
                 "so attach what is loaded to a guard that has them"
             )
-        return GuardedConfig(inner=inner, settings=self.support.config, human_sources=sorted(self.human_sources))
+        return GuardedConfig(inner=inner, settings=self.config, human_sources=sorted(self.human_sources))
 
     @classmethod
     def from_config(cls, config: GuardedConfig) -> Self:
-        """Make a guard with the settings that were dumped with a component.
-
-        Args:
-            config: What `to_config` has given.
-
-        Returns:
-            A guard of its own.
-        """
+        """Return a new guard with the settings that were dumped with a component."""
         guard = cls(config.settings, human_sources=config.human_sources)
         guard.is_loaded = True
         return guard
 
 
 def as_message(reminder: Reminder) -> UserMessage:
-    """Put a reminder into the message that the model gets."""
+    """Return the message that the model is sent for a reminder."""
     return UserMessage(content=reminder.text, source=_SOURCE)

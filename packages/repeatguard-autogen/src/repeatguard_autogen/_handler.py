@@ -14,12 +14,12 @@ from autogen_core.model_context import ChatCompletionContext, UnboundedChatCompl
 from autogen_core.models import ChatCompletionClient
 from repeatguard_core import Reminder, RepeatGuardConfig
 
+from repeatguard_autogen._attach import TeamContext, attach_recursively, find_guarded, repeat_terminations
 from repeatguard_autogen._client import GuardedClient
 from repeatguard_autogen._context import GuardedContext
-from repeatguard_autogen._guard import Guard
-from repeatguard_autogen._private import calling_runtime, is_request_to_speak, turn_of
+from repeatguard_autogen._guard import AutoGenGuard
+from repeatguard_autogen._internals import calling_runtime, is_request_to_speak, resolve_turn
 from repeatguard_autogen._termination import RepeatTermination
-from repeatguard_autogen._wiring import Surroundings, guard_all_in, layer_of, repeat_terminations
 
 __all__ = ["RepeatGuardHandler"]
 
@@ -66,12 +66,12 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         on_reminder: Callable[[Reminder], None] | None = None,
         human_sources: Collection[str] = ("user",),
     ) -> None:
-        self._guard = Guard(config, untracked=untracked, on_reminder=on_reminder, human_sources=human_sources)
+        self._guard = AutoGenGuard(config, untracked=untracked, on_reminder=on_reminder, human_sources=human_sources)
         # Who has asked for a human's words, so that these can be told from an agent's.
         self._proxies: WeakKeyDictionary[AgentRuntime, set[str]] = WeakKeyDictionary()
 
     def __repr__(self) -> str:
-        return f"RepeatGuardHandler(config={self._guard.support.config!r})"
+        return f"RepeatGuardHandler(config={self._guard.config!r})"
 
     def runtime(self) -> SingleThreadedAgentRuntime:
         """Make a runtime for teams. Whoever speaks on it is guarded before its turn.
@@ -101,7 +101,7 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         if not isinstance(inner, ChatCompletionContext):
             msg = f"context() takes a model context, not {_kind_of(inner)}; {_WHAT_GOES_WHERE}"
             raise TypeError(msg)
-        return GuardedContext(inner, self._guard) if layer_of(inner, self._guard) is None else inner
+        return GuardedContext(inner, self._guard) if find_guarded(inner, self._guard) is None else inner
 
     def attach(self, agent_or_team: ChatAgent | Team) -> None:
         """Guard an agent, or all agents of a team, from their next turn on.
@@ -118,7 +118,7 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         if not isinstance(agent_or_team, ChatAgent | Team):
             msg = f"attach() takes an agent or a team, not {_kind_of(agent_or_team)}; {_WHAT_GOES_WHERE}"
             raise TypeError(msg)
-        if not guard_all_in(agent_or_team, self._guard, Surroundings()):
+        if not attach_recursively(agent_or_team, self._guard, TeamContext()):
             name = getattr(agent_or_team, "name", type(agent_or_team).__name__)  # teams of early releases have none
             msg = (
                 f"there is no model context in {name} (agents keep one as _model_context, a ChatCompletionContext); "
@@ -180,16 +180,16 @@ class RepeatGuardHandler(DefaultInterventionHandler):
             context: What came with it.
             find_runtime: Finds the runtime that it was published on.
         """
-        with self._guard.support.failing_open("the guard of an agent on a runtime"):
+        with self._guard.failing_open("the guard of an agent on a runtime"):
             event = getattr(message, "message", None)
             if isinstance(event, UserInputRequestedEvent):
                 self._proxies.setdefault(_found(find_runtime()), set()).add(event.source)
             elif is_request_to_speak(message):
                 runtime = _found(find_runtime())
-                turn = await turn_of(runtime, context)
+                turn = await resolve_turn(runtime, context)
                 humans = turn.proxies | self._proxies.get(runtime, set())
-                where = Surroundings(turn.names, humans, repeat_terminations(turn.conditions))
-                guard_all_in(turn.speaker, self._guard, where)
+                where = TeamContext(turn.names, humans, repeat_terminations(turn.conditions))
+                attach_recursively(turn.speaker, self._guard, where)
 
 
 def _found(runtime: AgentRuntime | None) -> AgentRuntime:

@@ -11,7 +11,7 @@ from autogen_agentchat.base import TerminatedException, TerminationCondition
 from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, StopMessage
 from autogen_core import Component
 from pydantic import BaseModel
-from repeatguard_core.adapters import Guard as AdapterSupport
+from repeatguard_core.adapters import Guard
 
 from repeatguard_autogen._context import GuardedContext
 from repeatguard_autogen._errors import RepeatLoopError
@@ -39,8 +39,6 @@ class RepeatTermination(TerminationCondition, Component[RepeatTerminationConfig]
         last_stop: Why it has ended the team's latest run, or would have, had another condition
             agreed; with tool, count and arguments. None if it has not. AutoGen resets a condition
             at the end of a run, and this stays until the team goes on.
-
-    Fulfils D11, D12, S2, S3 and X5.
     """
 
     component_config_schema = RepeatTerminationConfig
@@ -50,18 +48,18 @@ class RepeatTermination(TerminationCondition, Component[RepeatTerminationConfig]
         self.last_stop: RepeatLoopError | None = None
         self._terminated = False
         self._contexts: WeakKeyDictionary[GuardedContext, None] = WeakKeyDictionary()
-        self._support = AdapterSupport()
+        self._guard = Guard()
 
-    def ask(self, context: GuardedContext) -> None:
-        """Ask an agent's context from now on, besides those that it asks already.
+    def watch(self, context: GuardedContext) -> None:
+        """Ask an agent's context from now on, besides the contexts that it asks already.
 
         Args:
             context: The context of an agent in the team.
         """
         self._contexts[context] = None
 
-    def ignore(self, context: GuardedContext) -> None:
-        """Ask a context no longer.
+    def unwatch(self, context: GuardedContext) -> None:
+        """Stop asking a context.
 
         Args:
             context: The context of an agent that has left the team.
@@ -74,7 +72,7 @@ class RepeatTermination(TerminationCondition, Component[RepeatTerminationConfig]
         return self._terminated
 
     async def __call__(self, messages: Sequence[BaseAgentEvent | BaseChatMessage]) -> StopMessage | None:
-        """Say whether the team is to end.
+        """Return whether the team is to end.
 
         Args:
             messages: What was said since the last time.
@@ -89,12 +87,12 @@ class RepeatTermination(TerminationCondition, Component[RepeatTerminationConfig]
             msg = "the team has ended already; reset() the condition before it is asked again"
             raise TerminatedException(msg)
         self.last_stop = None
-        with self._support.failing_open("the end of a team"):
+        with self._guard.failing_open("the end of a team"):
             # What an agent has said to itself, or to a tool, comes before an event of its own.
             heard = takewhile(lambda message: isinstance(message, BaseChatMessage), reversed(messages))
             speakers = {message.source for message in heard}
             # All of them, since what is not taken now would end the next run.
-            stops = [context.take_stop(speakers) for context in list(self._contexts)]
+            stops = [context.pop_stop(speakers) for context in list(self._contexts)]
             self.last_stop = next((RepeatLoopError(stop) for stop in stops if stop is not None), None)
         if self.last_stop is None:
             return None
@@ -102,7 +100,7 @@ class RepeatTermination(TerminationCondition, Component[RepeatTerminationConfig]
         return StopMessage(content=str(self.last_stop), source=_SOURCE)
 
     async def reset(self) -> None:
-        """Be of use again."""
+        """Make it ready for another run."""
         self._terminated = False
 
     def _to_config(self) -> RepeatTerminationConfig:

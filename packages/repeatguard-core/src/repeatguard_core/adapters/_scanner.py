@@ -289,6 +289,15 @@ class Scanner:
             self.close(end)
             self._give_held(self._chains.agent, end)
 
+    def take_placements(self) -> list[Placement]:
+        """Return what has been found since the last time, and keep it no longer.
+
+        For an adapter that reads each message once, when it is added, to a framework that keeps reminders.
+        """
+        placements, self.placements = self.placements, []
+        self._is_told = True
+        return placements
+
     def _close_before(self, kind: Kind, index: int) -> None:
         """Count the calls of the batch, if an item of this kind is not one of it."""
         is_over = self._is_complete() and index > self.batch.last_call
@@ -342,7 +351,9 @@ class Scanner:
             self._place(end, held, self._chains.chain_of(target))
 
     def _give_held(self, agent: str | None, index: int) -> None:
-        """Place what is held for an agent before its request."""
+        """Place what is held for an agent before its request, unless something else is due there."""
+        if self.placements and self.placements[-1].index == index:
+            return
         held = self._chains.release(agent)
         if held is not None:
             self._place(index, held, self._chains.chain_of(agent))
@@ -359,7 +370,8 @@ class Scanner:
         self._chains.reset()
 
     def _note_reminder(self) -> None:
-        if not self._is_told:
+        if self._is_told:  # then it is the one that was held
+            self._chains.release(self._chains.agent)
+        else:
             self.placements[-1] = replace(self.placements[-1], is_there=True)
             self._is_told = True
-        self._chains.release(self._chains.agent)  # it has been told

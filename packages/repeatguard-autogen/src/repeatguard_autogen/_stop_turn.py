@@ -14,12 +14,12 @@ from repeatguard_core import Stop
 from repeatguard_autogen._context import GuardedContext
 from repeatguard_autogen._errors import RepeatLoopError
 
-__all__ = ["end_turns_of"]
+__all__ = ["stop_turns_of"]
 
 Said: TypeAlias = BaseAgentEvent | BaseChatMessage | Response
 
 
-def end_turns_of(agent: ChatAgent, context: GuardedContext) -> None:
+def stop_turns_of(agent: ChatAgent, context: GuardedContext) -> None:
     """Have an agent's turn in a team end with a message where its context raises `RepeatLoopError`.
 
     An agent may make many requests within its turn, and a team asks its condition only when the
@@ -31,18 +31,18 @@ def end_turns_of(agent: ChatAgent, context: GuardedContext) -> None:
         context: Its context.
     """
     turns: Any = agent.on_messages_stream
-    if isinstance(turns, _EndingTurns):
+    if isinstance(turns, _StopTurnOnLoop):
         turns.context = context
     else:
-        agent.on_messages_stream = _EndingTurns(agent, context)  # type: ignore[method-assign]
+        agent.on_messages_stream = _StopTurnOnLoop(agent, context)  # type: ignore[method-assign]
 
 
-class _EndingTurns:
+class _StopTurnOnLoop:
     def __init__(self, agent: ChatAgent, context: GuardedContext) -> None:
         self.context = context
         self._name = agent.name
         self._turn = agent.on_messages_stream
-        self._told: Stop | None = None
+        self._last_reported: Stop | None = None
 
     async def __call__(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
@@ -55,16 +55,16 @@ class _EndingTurns:
                         inner.append(said)
                     yield said
         except RepeatLoopError as error:
-            # If nobody has taken the last one, then no condition listens, whatever was known of the team.
-            if error.stop is self._told or not self.context.has_condition or not _is_in_a_team():
+            # If the last one was not taken, no condition listens, whatever was known of the team.
+            if error.stop is self._last_reported or not self.context.has_condition or not _is_in_a_team():
                 raise
-            self._told = error.stop
-            self.context.put_back(error.stop)
+            self._last_reported = error.stop
+            self.context.restore_stop(error.stop)
             yield Response(chat_message=StopMessage(content=str(error), source=self._name), inner_messages=inner)
 
 
 def _is_in_a_team() -> bool:
-    """Tell whether a runtime is calling: an agent that is run by itself lets its caller have the exception."""
+    """Return whether a runtime is calling: an agent that is run by itself lets its caller have the exception."""
     try:
         MessageHandlerContext.agent_id()
     except RuntimeError:

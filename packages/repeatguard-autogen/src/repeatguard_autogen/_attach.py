@@ -10,24 +10,24 @@ from autogen_agentchat.base import ChatAgent, Team, TerminationCondition
 from autogen_core.model_context import ChatCompletionContext
 
 from repeatguard_autogen._context import GuardedContext
-from repeatguard_autogen._guard import Guard
-from repeatguard_autogen._private import (
+from repeatguard_autogen._guard import AutoGenGuard
+from repeatguard_autogen._internals import (
+    children,
     conditions_of,
     handoffs_of,
-    heard_from,
-    inside,
     model_context_of,
     names_of,
     proxies_of,
     replace_model_context,
+    speakers,
 )
+from repeatguard_autogen._stop_turn import stop_turns_of
 from repeatguard_autogen._termination import RepeatTermination
-from repeatguard_autogen._turns import end_turns_of
 
-__all__ = ["Surroundings", "guard_all_in", "layer_of", "repeat_terminations"]
+__all__ = ["TeamContext", "attach_recursively", "find_guarded", "repeat_terminations"]
 
 
-def layer_of(context: ChatCompletionContext, guard: Guard) -> GuardedContext | None:
+def find_guarded(context: ChatCompletionContext, guard: AutoGenGuard) -> GuardedContext | None:
     """Find a guard's own layer round a context, which may be inside another guard's.
 
     Args:
@@ -45,7 +45,7 @@ def layer_of(context: ChatCompletionContext, guard: Guard) -> GuardedContext | N
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class TeamContext:
     """Where an agent is.
 
     Attributes:
@@ -58,10 +58,10 @@ class Surroundings:
     humans: AbstractSet[str] = frozenset()
     conditions: AbstractSet[RepeatTermination] | None = None
 
-    def inside_team(self, team: Team) -> Surroundings:
+    def in_team(self, team: Team) -> TeamContext:
         """Give what surrounds the members of a team."""
-        heard = list(heard_from(team))
-        return Surroundings(
+        heard = list(speakers(team))
+        return TeamContext(
             self.agents | names_of(heard),
             self.humans | proxies_of(heard),
             repeat_terminations(conditions_of(team)),
@@ -73,7 +73,7 @@ def repeat_terminations(conditions: Iterable[TerminationCondition]) -> frozenset
     return frozenset(each for each in conditions if isinstance(each, RepeatTermination))
 
 
-def guard_all_in(holder: object, guard: Guard, where: Surroundings) -> bool:
+def attach_recursively(holder: object, guard: AutoGenGuard, where: TeamContext) -> bool:
     """Guard every agent in something, however deep.
 
     Args:
@@ -85,7 +85,7 @@ def guard_all_in(holder: object, guard: Guard, where: Surroundings) -> bool:
         Whether there is an agent with a model context.
     """
     found = False
-    seen: set[tuple[int, Surroundings]] = set()
+    seen: set[tuple[int, TeamContext]] = set()
     pending = [(holder, where)]
     while pending:
         holder, where = pending.pop()
@@ -93,22 +93,22 @@ def guard_all_in(holder: object, guard: Guard, where: Surroundings) -> bool:
         if visit in seen:
             continue
         seen.add(visit)
-        with guard.support.failing_open("the guard of an agent"):
+        with guard.failing_open("the guard of an agent"):
             if isinstance(holder, Team):  # a context of its own is only what it selects a speaker by
-                where = where.inside_team(holder)
+                where = where.in_team(holder)
             else:
                 found |= _guard_one(holder, guard, where)
                 if not isinstance(holder, ChatAgent):  # an agent that is used as a tool takes no turns in the team
                     where = replace(where, conditions=None)
-            pending.extend((each, where) for each in inside(holder))
+            pending.extend((each, where) for each in children(holder))
     return found
 
 
-def _guard_one(holder: object, guard: Guard, where: Surroundings) -> bool:
+def _guard_one(holder: object, guard: AutoGenGuard, where: TeamContext) -> bool:
     context = model_context_of(holder)
     if context is None:
         return False
-    layer = layer_of(context, guard)
+    layer = find_guarded(context, guard)
     if layer is None:
         while isinstance(context, GuardedContext) and context.guard.is_loaded:
             context = context.inner  # the guard that was dumped with it, without its functions
@@ -116,5 +116,5 @@ def _guard_one(holder: object, guard: Guard, where: Surroundings) -> bool:
         replace_model_context(holder, layer)
     layer.learn(agents=where.agents, humans=where.humans, handoffs=handoffs_of(holder), conditions=where.conditions)
     if layer.has_condition and isinstance(holder, ChatAgent):
-        end_turns_of(holder, layer)
+        stop_turns_of(holder, layer)
     return True

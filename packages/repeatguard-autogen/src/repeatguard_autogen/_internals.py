@@ -19,16 +19,16 @@ __all__ = [
     "PRIVATE_NAMES",
     "Turn",
     "calling_runtime",
+    "children",
     "conditions_of",
     "handoffs_of",
-    "heard_from",
-    "inside",
     "is_request_to_speak",
     "model_context_of",
     "names_of",
     "proxies_of",
     "replace_model_context",
-    "turn_of",
+    "resolve_turn",
+    "speakers",
 ]
 
 PRIVATE_NAMES: Final[Mapping[str, str]] = {
@@ -71,7 +71,7 @@ def handoffs_of(agent: object) -> Collection[str] | None:
     return handoffs.keys() if isinstance(handoffs, Mapping) else None
 
 
-def inside(holder: object) -> Iterator[object]:
+def children(holder: object) -> Iterator[object]:
     """List the agents and teams, workbenches and tools that are held by one of them."""
     for name in _HOLDERS:
         held = getattr(holder, name, None)
@@ -80,7 +80,7 @@ def inside(holder: object) -> Iterator[object]:
                 yield each
 
 
-def heard_from(holder: object) -> Iterator[ChatAgent | Team]:
+def speakers(holder: object) -> Iterator[ChatAgent | Team]:
     """List an agent or a team, and those inside that speak for it, however deep; those that are tools do not."""
     seen: list[object] = []
     pending = [holder]
@@ -89,7 +89,7 @@ def heard_from(holder: object) -> Iterator[ChatAgent | Team]:
         if isinstance(each, ChatAgent | Team) and not any(each is other for other in seen):
             seen.append(each)
             yield each
-            pending.extend(inside(each))
+            pending.extend(children(each))
 
 
 def names_of(speakers: Iterable[ChatAgent | Team]) -> frozenset[str]:
@@ -139,7 +139,7 @@ class Turn(NamedTuple):
     conditions: tuple[TerminationCondition, ...]
 
 
-async def turn_of(runtime: AgentRuntime, request: MessageContext) -> Turn:
+async def resolve_turn(runtime: AgentRuntime, request: MessageContext) -> Turn:
     """Find out whom a request to speak goes to.
 
     Args:
@@ -159,7 +159,7 @@ async def turn_of(runtime: AgentRuntime, request: MessageContext) -> Turn:
     heard: list[ChatAgent | Team] = []
     for topic_type in manager._participant_name_to_topic_type.values():  # noqa: SLF001 - see PRIVATE_NAMES
         container: Any = await runtime.try_get_underlying_agent_instance(AgentId(topic_type, request.topic_id.source))
-        heard += heard_from(container._agent)  # noqa: SLF001 - see PRIVATE_NAMES
+        heard += speakers(container._agent)  # noqa: SLF001 - see PRIVATE_NAMES
     names = names_of(heard) | {manager._name, *manager._participant_names}  # noqa: SLF001 - see PRIVATE_NAMES
     speaker = member._agent  # noqa: SLF001 - see PRIVATE_NAMES
     return Turn(speaker, names, proxies_of(heard), tuple(conditions_of(manager)))
