@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from autogen_agentchat.agents import AssistantAgent
@@ -23,7 +23,7 @@ from autogen_core.model_context import ChatCompletionContextState
 from autogen_core.models import ChatCompletionClient, LLMMessage, UserMessage
 from autogen_core.tool_agent import ToolAgent, ToolException, tool_agent_caller_loop
 from repeatguard_autogen import RepeatGuardConfig, RepeatGuardHandler, RepeatLoopError
-from repeatguard_testing import Capability, Driver, MakeGuard, Options, Request, Script, Turn
+from repeatguard_testing import Capability, Driver, MakeGuard, Options, Request, Role, Script
 
 from tests.autogen.playing import TOOLS, AgentPlayer, PlayedClient, Player
 
@@ -31,12 +31,9 @@ from tests.autogen.playing import TOOLS, AgentPlayer, PlayedClient, Player
 LOOPS_WITHIN_A_TURN = "max_tool_iterations" in inspect.signature(AssistantAgent).parameters
 NOBODY_IS_ASKED = "an agent asks nobody before it runs a tool"
 NOT_YET = {
-    Capability.HANDOFF: "not yet: the driver",
-    Capability.OTHER_AGENTS_WORDS: "not yet: the driver",
-    Capability.CUT_HISTORY: "not yet: the driver",
-    Capability.SUMMED_UP_HISTORY: "not yet: the driver",
-    Capability.REUSED_CALL_IDS: "not yet: the driver",
-    Capability.REUSED_CALL_IDS_OF_OTHERS: "not yet: the driver",
+    Capability.HANDOFF: "not yet: a chain that goes on when its agent gets control back",
+    Capability.OTHER_AGENTS_WORDS: "not yet: another agent's words are not new input",
+    Capability.SUMMED_UP_HISTORY: "not yet: a history of which nothing is in sight",
 }
 NEVER = {Capability.KEPT_ELSEWHERE: "a context holds the whole conversation"}
 
@@ -52,7 +49,7 @@ class _AutoGenDriver(Driver):
         for run in script.runs:
             if run.from_storage:
                 await player.resume()
-            player.turns = iter(run.turns)
+            player.start(run)
             await player.run(run.prompt)
         requests: list[Request] = player.requests
         return requests
@@ -68,7 +65,7 @@ class _AcrossTurns(AgentPlayer):
     def start_process(self) -> None:
         """Make everything anew that a process would make."""
         guard = self.new_guard()
-        self.agents = {name: self.make_agent(name, **self.settings) for name in ("main", "second")}
+        self.agents = self.make_agents(**self.settings)
         if guard is not None:
             for agent in self.agents.values():
                 self.wire(guard, agent)
@@ -102,9 +99,10 @@ class _AcrossTurns(AgentPlayer):
                 return
             if isinstance(last, TextMessage):
                 return
-            task = self.turn.steer
+            task = None
             if isinstance(last, HandoffMessage):
                 name, task = last.target, last
+            await self.happens(self.agents[name])
             if self.turn.resumes:
                 await self.resume()
 
@@ -131,7 +129,7 @@ class _WithinATurn(_AcrossTurns):
 
     def start_process(self) -> None:
         guard = self.new_guard()
-        self.agents = {name: self.make_agent(name, guard, **self.settings) for name in ("main", "second")}
+        self.agents = self.make_agents(guard, **self.settings)
         if guard is not None and self.options.wired_twice:
             for agent in self.agents.values():
                 self.wire(guard, agent)
@@ -141,8 +139,7 @@ class _WithinATurn(_AcrossTurns):
         last: Any = None
         async for message in stream:
             if isinstance(message, ToolCallExecutionEvent):
-                if self.turn.steer is not None:
-                    await agent.model_context.add_message(UserMessage(content=self.turn.steer, source="user"))
+                await self.happens(agent)
                 if self.turn.resumes:
                     await stream.aclose()
                     return message
@@ -192,8 +189,8 @@ class _HappensBetweenTurns(TerminationCondition):
         last = messages[-1] if messages else None
         if last is None or last.source == "user":
             return None
-        if self._player.turn.steer is not None and not isinstance(last, HandoffMessage):
-            await self._player.say_to(last.source, self._player.turn.steer)
+        if not isinstance(last, HandoffMessage):
+            await self._player.happens(self._player.agents[last.source])
         if isinstance(last, TextMessage) or self._player.turn.resumes:
             self._terminated = True
             return StopMessage(content="stop", source="driver")
@@ -216,7 +213,7 @@ class _InATeam(AgentPlayer):
         """Make everything anew that a process would make."""
         guard = self.new_guard()
         self.runtime = self.make_runtime(guard)
-        self.agents = {name: self.make_agent(name, **self.settings) for name in ("main", "second")}
+        self.agents = self.make_agents(**self.settings)
         self.condition = guard.termination() if guard else None
         happens: TerminationCondition = _HappensBetweenTurns(self)
         self.team = Swarm(
@@ -231,10 +228,6 @@ class _InATeam(AgentPlayer):
         """Guard the team, whose runtime is guarded already."""
         if self.options.wired_twice:
             guard.attach(self.team)
-
-    async def say_to(self, agent: str, words: str) -> None:
-        """Say something to an agent before its next turn."""
-        await self.agents[agent].model_context.add_message(UserMessage(content=words, source="user"))
 
     @staticmethod
     def make_runtime(guard: RepeatGuardHandler | None) -> SingleThreadedAgentRuntime:
@@ -346,16 +339,16 @@ class _CoreLoop(Player):
     async def run(self, prompt: str) -> None:
         """Run the loop to its end."""
         self.messages = [*self.messages, UserMessage(content=prompt, source="user")]
-        client = PlayedClient(self, "main", has_hook=True)
+        client = PlayedClient(self, has_hook=True)
         try:
             self.messages += await self._loop(client, self.messages)
         except RepeatLoopError as end:
             self.messages = list(end.messages)
             self.options.on_stop(end.tool_name, end.count, end.arguments)
 
-    async def run_inner(self, name: str, turns: Iterator[Turn]) -> str:
+    async def run_inner(self, role: Role) -> str:
         task: list[LLMMessage] = [UserMessage(content="a task", source="user")]
-        return str((await self._loop(PlayedClient(self, name, turns), task))[-1].content)
+        return str((await self._loop(PlayedClient(self, role), task))[-1].content)
 
     async def _loop(self, client: ChatCompletionClient, messages: list[LLMMessage]) -> list[LLMMessage]:
         guard = self._guard
@@ -378,8 +371,10 @@ class CoreLoopDriver(_AutoGenDriver):
     player = _CoreLoop
     lacks = {  # noqa: RUF012 - it is never changed
         **NEVER,
-        **NOT_YET,
+        Capability.CUT_HISTORY: "the loop sends all its messages",
         Capability.HANDOFF: "the loop has one model",
+        Capability.OTHER_AGENTS_WORDS: "the loop takes no words in between",
+        Capability.SUMMED_UP_HISTORY: "the loop sends all its messages",
         Capability.RESUMED_RUN: "the loop keeps its messages to itself until it ends",
         Capability.STEERING: "the loop takes no words in between",
         Capability.STREAMING: "the loop waits for whole responses",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core import FunctionCall
@@ -27,17 +25,15 @@ from repeatguard_testing import (
     MakeGuard,
     Options,
     Other,
-    Request,
     Returned,
+    Role,
     Said,
     Script,
-    Turn,
+    ScriptPlayer,
     Wrote,
 )
 
 from tests.autogen.scripted_client import ScriptedClient, call, result
-
-PLAYER: ContextVar[Player] = ContextVar("PLAYER")
 
 
 class PlayedTool(FunctionTool):
@@ -56,7 +52,7 @@ def returning(name: str) -> FunctionTool:
     """Make a tool that answers as the script says."""
 
     async def answer(q: Any = None) -> str:
-        return PLAYER.get().turn.result_of(name, q)
+        return ScriptPlayer.current().answer(name, q)
 
     return PlayedTool(answer, "Answer.", name)
 
@@ -74,9 +70,10 @@ async def fail(q: Any = None) -> str:
 
 async def delegate(q: Any = None) -> str:
     """Run another agent."""
-    return await PLAYER.get().delegate()
+    return await cast("Player", ScriptPlayer.current()).delegate()
 
 
+OTHER_AGENT = {"main": "second", "second": "main"}
 TOOLS: list[Any] = [
     *map(returning, RETURNING_TOOLS),
     PlayedTool(never, "Never answer.", "forbidden"),
@@ -85,40 +82,40 @@ TOOLS: list[Any] = [
 ]
 
 
-class Player:
+class Player(ScriptPlayer):
     """Plays one script. Those who inherit from it say how the agents are run."""
 
     def __init__(self, script: Script, make_guard: MakeGuard | None, options: Options) -> None:
-        self.requests: list[Request] = []
-        self.options = options
-        self.turn = Turn()
-        self.script = script
-        self.turns: Iterator[Turn] = iter(())  # of the run that is being played
+        super().__init__(script, options)
         self._make_guard = make_guard
-        self._numbers = itertools.count(1)
-        PLAYER.set(self)
 
     def new_guard(self) -> RepeatGuardHandler | None:
-        """Make the guard anew, as a process would."""
+        """Make the guard again, as a process would."""
         return self._make_guard() if self._make_guard else None
 
-    def respond(self, agent: str, inner: Iterator[Turn] | None, messages: Sequence[LLMMessage]) -> CreateResult:
+    async def played(self, messages: Sequence[LLMMessage], role: Role | None) -> CreateResult:
         """Record a request, and make the next response, of the run or of an inner one."""
-        self.requests.append(Request(tuple(entries(messages)), agent))
-        if inner is None:
-            turn = self.turn = next(self.turns)
-        else:
-            turn = next(inner)
+        turn = await self.respond(entries(messages), role)
         calls: list[FunctionCall] = [call(each.tool, each.arguments) for each in turn.calls]
-        if turn.hands_over:
-            calls.append(call("transfer_to_second"))
+        calls += [call(f"transfer_to_{self.agent}")] * turn.hands_over
+        for each, call_id in zip(calls, self.call_ids(), strict=False):
+            each.id = call_id
         return result(calls, turn.text or None) if calls else result(turn.text)
+
+    def seen(self, messages: Sequence[LLMMessage]) -> list[LLMMessage]:
+        """Cut messages, or sum them up, as a context of the user's may."""
+        return self.in_sight(
+            messages,
+            is_models=lambda message: isinstance(message, AssistantMessage),
+            say=lambda text: UserMessage(content=text, source="user"),
+        )
 
     async def delegate(self) -> str:
         """Run the other agent, to its end."""
-        return await self.run_inner(f"inner-{next(self._numbers)}", iter(self.script.delegated))
+        with self.delegation() as role:
+            return await self.run_inner(role)
 
-    async def run_inner(self, name: str, turns: Iterator[Turn]) -> str:
+    async def run_inner(self, role: Role) -> str:
         """Run another agent."""
         raise NotImplementedError
 
@@ -126,21 +123,16 @@ class Player:
 class PlayedClient(ScriptedClient):
     """Records each request with the player, and plays the next turn."""
 
-    def __init__(
-        self, player: Player, agent: str, inner: Iterator[Turn] | None = None, *, has_hook: bool = False
-    ) -> None:
+    def __init__(self, player: Player, role: Role | None = None, *, has_hook: bool = False) -> None:
         super().__init__()
         self._player = player
-        self._agent = agent
-        self._inner = inner
+        self._role = role
         self._has_hook = has_hook
 
     async def create(self, messages: Sequence[LLMMessage], **options: Any) -> CreateResult:
         if self._has_hook and self._player.options.user_hook:
             self._player.options.user_hook()
-        response = self._player.respond(self._agent, self._inner, messages)
-        await self._player.options.pause()
-        return response
+        return await self._player.played(messages, self._role)
 
     async def create_stream(
         self, messages: Sequence[LLMMessage], **options: Any
@@ -152,26 +144,27 @@ class PlayedClient(ScriptedClient):
 
 
 class HookedContext(UnboundedChatCompletionContext):
-    """A context of the user's."""
+    """A context of the user's, which may show a part of what it holds."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, player: Player) -> None:
         super().__init__()
-        self._options = options
+        self._player = player
 
     async def get_messages(self) -> list[LLMMessage]:
-        if self._options.user_hook is not None:
-            self._options.user_hook()
-        return await super().get_messages()
+        if self._player.options.user_hook is not None:
+            self._player.options.user_hook()
+        return self._player.seen(await super().get_messages())
 
 
 class AgentPlayer(Player):
     """A player whose agents are assistants."""
 
-    async def run_inner(self, name: str, turns: Iterator[Turn]) -> str:
+    agents: dict[str, AssistantAgent]
+
+    async def run_inner(self, role: Role) -> str:
         guard = self.new_guard()
-        client = PlayedClient(self, name, turns)
         context = guard.context() if guard else None
-        inner = AssistantAgent("inner", client, tools=TOOLS, model_context=context)
+        inner = AssistantAgent("inner", PlayedClient(self, role), tools=TOOLS, model_context=context)
         task: str | None = "a task"
         while True:
             (*_, last) = (await inner.run(task=task)).messages
@@ -179,25 +172,36 @@ class AgentPlayer(Player):
                 return last.to_text()
             task = None
 
-    def make_agent(self, name: str, guard: RepeatGuardHandler | None = None, **settings: Any) -> AssistantAgent:
-        """Make one of the script's agents, with a context of the user's, guarded if there is a guard."""
-        context = HookedContext(self.options)
-        return AssistantAgent(
-            name,
-            PlayedClient(self, name),
-            tools=TOOLS,
-            handoffs=["second"] if name == "main" else [],
-            model_context=guard.context(context) if guard else context,
-            model_client_stream=self.options.streamed,
-            **settings,
-        )
+    def make_agents(self, guard: RepeatGuardHandler | None = None, **settings: Any) -> dict[str, AssistantAgent]:
+        """Make the script's two agents, each with a context of the user's, guarded if there is a guard."""
+        agents: dict[str, AssistantAgent] = {}
+        for name, other in OTHER_AGENT.items():
+            context = HookedContext(self)
+            agents[name] = AssistantAgent(
+                name,
+                PlayedClient(self),
+                tools=TOOLS,
+                handoffs=[other],
+                model_context=guard.context(context) if guard else context,
+                model_client_stream=self.options.streamed,
+                **settings,
+            )
+        return agents
+
+    async def happens(self, agent: AssistantAgent) -> None:
+        """Say to the agents what the user says between two requests, and to one of them what another says."""
+        if self.turn.steer is not None:
+            for each in self.agents.values():
+                await each.model_context.add_message(UserMessage(content=self.turn.steer, source="user"))
+        if self.turn.overheard is not None:
+            await agent.model_context.add_message(UserMessage(content=self.turn.overheard, source="colleague"))
 
 
 def entries(messages: Sequence[LLMMessage]) -> Iterator[Entry]:
     """Write a request down in the contract's terms."""
     for message in messages:
         if isinstance(message, UserMessage):
-            yield Said(str(message.content))
+            yield Said(str(message.content), "" if message.source == "user" else message.source)
         elif isinstance(message, AssistantMessage):
             yield from [Wrote(message.thought)] if message.thought else []
             yield from _written(message)

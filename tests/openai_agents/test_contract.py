@@ -6,7 +6,7 @@ from typing import Any
 
 from repeatguard_core.adapters import RunMemory
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
-from repeatguard_testing import AdapterContract
+from repeatguard_testing import AdapterContract, Capability
 
 from tests.openai_agents.driver import OpenAIAgentsDriver
 
@@ -30,10 +30,19 @@ class TestAgentHooks(AdapterContract):
     driver = AgentHooksDriver()
 
 
+NOTHING_IN_SIGHT = "without a memory, only what is in sight counts"
+
+
 class ForgetfulDriver(OpenAIAgentsDriver):
     """Drops what is remembered of a run whenever it is looked up."""
 
     name = "openai_agents, memory dropped"
+    lacks = {  # noqa: RUF012 - it is never changed
+        **OpenAIAgentsDriver.lacks,
+        Capability.CUT_HISTORY: NOTHING_IN_SIGHT,
+        Capability.KEPT_ELSEWHERE: NOTHING_IN_SIGHT,
+        Capability.SUMMED_UP_HISTORY: NOTHING_IN_SIGHT,
+    }
 
     def guard(self, config: RepeatGuardConfig, **options: Any) -> RepeatGuardHooks:
         guard = super().guard(config, **options)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from contextvars import ContextVar
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -13,6 +12,7 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
+    ModelResponse,
     ModelResponsePart,
     TextPart,
     ToolCallPart,
@@ -34,10 +34,10 @@ from repeatguard_testing import (
     Other,
     Request,
     Returned,
-    Run,
+    Role,
     Said,
     Script,
-    Turn,
+    ScriptPlayer,
     Wrote,
 )
 
@@ -47,44 +47,27 @@ from tests.pydantic_ai.wiring import in_front, wired
 MANY = 1_000
 
 
-class Actor:
-    """An agent's part in a script: its turns, and the one that it is at.
-
-    Args:
-        name: The agent's name.
-        turns: What its model does.
-    """
-
-    def __init__(self, name: str, turns: Sequence[Turn] = ()) -> None:
-        self.name = name
-        self.turns = iter(turns)
-        self.turn = Turn()
-
-
-PLAYER: ContextVar[Player] = ContextVar("PLAYER")
-
-
-def answer(ctx: RunContext[Actor], q: Any = None) -> str:
+def answer(ctx: RunContext[Role], q: Any = None) -> str:
     """Answer."""
     _stop_where_it_is_stored(ctx)
     assert ctx.tool_name is not None
     return ctx.deps.turn.result_of(ctx.tool_name, q)
 
 
-def fail(ctx: RunContext[Actor], q: Any = None) -> str:
+def fail(ctx: RunContext[Role], q: Any = None) -> str:
     """Fail."""
     _stop_where_it_is_stored(ctx)
     msg = "it failed"
     raise ModelRetry(msg)
 
 
-async def delegate(ctx: RunContext[Actor], q: Any = None) -> str:
+async def delegate(ctx: RunContext[Role], q: Any = None) -> str:
     """Run another agent."""
     _stop_where_it_is_stored(ctx)
-    return await PLAYER.get().delegate()
+    return await cast("Player", ScriptPlayer.current()).delegate()
 
 
-def _stop_where_it_is_stored(ctx: RunContext[Actor]) -> None:
+def _stop_where_it_is_stored(ctx: RunContext[Role]) -> None:
     if ctx.deps.turn.resumes and not ctx.tool_call_approved:
         raise ApprovalRequired
 
@@ -103,12 +86,9 @@ class PydanticAIDriver(Driver):
     lacks = MappingProxyType(
         {
             Capability.HANDOFF: "a run is one agent's; another one takes over only where the application runs it",
+            Capability.SUMMED_UP_HISTORY: "not yet: a history of which nothing is in sight",
             Capability.KEPT_ELSEWHERE: "what a provider keeps is left out by the model's class, after the guard",
             Capability.OTHER_AGENTS_WORDS: "a history has one agent, whose words are responses",
-            Capability.CUT_HISTORY: "not yet: the driver",
-            Capability.SUMMED_UP_HISTORY: "not yet: the driver",
-            Capability.REUSED_CALL_IDS: "not yet: the driver",
-            Capability.REUSED_CALL_IDS_OF_OTHERS: "not yet: the driver",
         }
     )
 
@@ -118,14 +98,14 @@ class PydanticAIDriver(Driver):
 
     async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
         player = Player(self, script, make_guard, options)
-        PLAYER.set(player)
         history: list[ModelMessage] = []
         for run in script.runs:
             if run.from_storage:
                 history = stored(history)
                 player.start_process()
+            player.start(run)
             try:
-                history = await player.run(run, history)
+                history = await player.run(run.prompt, history)
             except RepeatLoopError as end:
                 options.on_stop(end.tool_name, end.count, end.arguments)
                 history = end.messages
@@ -136,69 +116,68 @@ class ProcessorDriver(PydanticAIDriver):
     """Wires the history processor."""
 
     name = "pydantic_ai, processor"
+    lacks = {  # noqa: RUF012 - it is never changed
+        **PydanticAIDriver.lacks,
+        Capability.CUT_HISTORY: "not yet: the processor remembers nothing of a run",
+    }
 
     def guard(self, config: RepeatGuardConfig, **options: Any) -> Any:
         return RepeatGuardProcessor(config, **options)
 
 
-class Player:
+class Player(ScriptPlayer):
     """Plays one script."""
 
     def __init__(
         self, driver: PydanticAIDriver, script: Script, make_guard: MakeGuard | None, options: Options
     ) -> None:
-        self.requests: list[Request] = []
-        self._main = Actor("main")
+        super().__init__(script, options)
         self._driver = driver
-        self._script = script
         self._make_guard = make_guard
-        self._options = options
-        self._numbers = itertools.count(1)
         self._steer: str | None = None
         self.start_process()
 
     def start_process(self) -> None:
-        """Make everything anew that a process would make."""
+        """Make everything again that a process would make."""
         guard = self._make_guard() if self._make_guard else None
-        self._guards = [] if guard is None else self._driver.wiring(guard, self._options)
-        hooks = [self._user_hook] if self._options.user_hook else []
+        self._guards = [] if guard is None else self._driver.wiring(guard, self.options)
+        hooks = [self._user_hook] if self.options.user_hook else []
         steers = [] if hasattr(AgentRun, "enqueue") else [in_front(self._steer_by_processor)]
-        self._agent = self._make_agent(self._main, [*steers, *self._guards, *hooks])
+        shortens = any(turn.keeps is not None or turn.sums_up for turn in self.script.turns)
+        shorteners = [in_front(self._shorten)] if shortens else []
+        self._agent = self._make_agent([*steers, *shorteners, *self._guards, *hooks])
 
-    def _make_agent(self, actor: Actor, wiring: Sequence[Any]) -> Agent[Actor, Any]:
+    def _make_agent(self, wiring: Sequence[Any], role: Role | None = None) -> Agent[Role, Any]:
         async def respond(messages: list[ModelMessage]) -> list[ModelResponsePart]:
-            self.requests.append(Request(entries(messages), actor.name))
-            await self._options.pause()
-            turn = actor.turn = next(actor.turns)
-            if actor is self._main:
+            turn = await self.respond(entries(messages), role)
+            if role is None:
                 self._steer = turn.steer
             words = [TextPart(turn.text)] if turn.text else []
-            return [*words, *(call(each.tool, each.arguments) for each in turn.calls)]
+            calls = [call(each.tool, each.arguments) for each in turn.calls]
+            return [*words, *(replace(each, tool_call_id=i) for each, i in zip(calls, self.call_ids(), strict=False))]
 
         output = [str, DeferredToolRequests]
         made = Agent(
-            model_that(respond), tools=TOOLS, deps_type=Actor, output_type=output, retries=MANY, **wired(*wiring)
+            model_that(respond), tools=TOOLS, deps_type=Role, output_type=output, retries=MANY, **wired(*wiring)
         )
-        return cast("Agent[Actor, Any]", made)
+        return cast("Agent[Role, Any]", made)
 
     async def delegate(self) -> str:
         """Run the other agent, to its end."""
-        actor = Actor(f"inner-{next(self._numbers)}", self._script.delegated)
-        inner = self._make_agent(actor, self._guards)
-        limits = UsageLimits(request_limit=None)
-        return str((await inner.run("a task", deps=actor, usage_limits=limits)).output)
+        with self.delegation() as role:
+            inner = self._make_agent(self._guards, role)
+            limits = UsageLimits(request_limit=None)
+            return str((await inner.run("a task", deps=role, usage_limits=limits)).output)
 
-    async def run(self, run: Run, history: list[ModelMessage]) -> list[ModelMessage]:
+    async def run(self, prompt: str | None, history: list[ModelMessage]) -> list[ModelMessage]:
         """Run the agent up to its answer, through all approvals."""
-        self._main.turns = iter(run.turns)
-        prompt: str | None = run.prompt
         approvals: DeferredToolResults | None = None
         while True:
             result = await self._run_once(prompt, history, approvals)
             history, prompt = result.all_messages(), None
             if not isinstance(result.output, DeferredToolRequests):
                 return history
-            if self._main.turn.resumes:
+            if self.turn.resumes:
                 history = stored(history)
                 self.start_process()
             approvals = DeferredToolResults()
@@ -208,7 +187,7 @@ class Player:
     async def _run_once(self, prompt: str | None, history: Any, approvals: Any) -> Any:
         limits = UsageLimits(request_limit=None)
         async with self._agent.iter(
-            prompt, message_history=history, deferred_tool_results=approvals, usage_limits=limits, deps=self._main
+            prompt, message_history=history, deferred_tool_results=approvals, usage_limits=limits, deps=self.main
         ) as run:
             node: Any = run.next_node
             while not isinstance(node, End):
@@ -216,7 +195,7 @@ class Player:
                     if self._steer is not None and hasattr(run, "enqueue"):
                         run.enqueue(self._steer)
                         self._steer = None
-                    if self._options.streamed:
+                    if self.options.streamed:
                         events: Any
                         async with node.stream(run.ctx) as events:
                             async for _ in events:
@@ -229,9 +208,17 @@ class Player:
         steer, self._steer = self._steer, None
         return messages if steer is None else [*messages, ModelRequest([UserPromptPart(steer)])]
 
+    async def _shorten(self, messages: list[ModelMessage]) -> list[ModelMessage]:
+        """Cut the history, or sum it up, as a user's processor may."""
+        return self.in_sight(
+            messages,
+            is_models=lambda message: isinstance(message, ModelResponse),
+            say=lambda text: ModelRequest([UserPromptPart(text)]),
+        )
+
     async def _user_hook(self, messages: list[ModelMessage]) -> list[ModelMessage]:
-        assert self._options.user_hook is not None
-        self._options.user_hook()
+        assert self.options.user_hook is not None
+        self.options.user_hook()
         return messages
 
 

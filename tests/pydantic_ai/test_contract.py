@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_ai import RunContext
 from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardConfig, RepeatGuardProcessor
 from repeatguard_pydantic_ai._derivation import Missing, RunMemory
-from repeatguard_testing import AdapterContract, Options
+from repeatguard_testing import AdapterContract, Capability, Options
 
 from tests.pydantic_ai.driver import ProcessorDriver, PydanticAIDriver
 
@@ -37,6 +37,10 @@ class BothDriver(PydanticAIDriver):
     """Wires both forms at once, in one order and, where the guard is wired twice, in the other as well."""
 
     name = "pydantic_ai, both"
+    lacks = {  # noqa: RUF012 - it is never changed
+        **PydanticAIDriver.lacks,
+        Capability.CUT_HISTORY: "not yet: the processor remembers nothing of a run",
+    }
 
     def guard(self, config: RepeatGuardConfig, **options: Any) -> Any:
         capability: RepeatGuard[Any] = RepeatGuard(config, **options)
@@ -52,6 +56,9 @@ class TestBoth(AdapterContract):
     """Both forms at once give each reminder once."""
 
     driver = BothDriver()
+
+
+NOTHING_IN_SIGHT = "without a memory, only what is in sight counts"
 
 
 class ForgetfulMemory(RunMemory):
@@ -74,6 +81,11 @@ class ForgetfulDriver(CapabilityDriver):
     """Wires the capability without its memory."""
 
     name = "pydantic_ai, memory dropped"
+    lacks = {  # noqa: RUF012 - it is never changed
+        **PydanticAIDriver.lacks,
+        Capability.CUT_HISTORY: NOTHING_IN_SIGHT,
+        Capability.SUMMED_UP_HISTORY: NOTHING_IN_SIGHT,
+    }
 
     def guard(self, config: RepeatGuardConfig, **options: Any) -> Any:
         return ForgetfulGuard(config, **options)
