@@ -79,7 +79,7 @@ class OpenAIAgentsDriver(Driver):
     """Wires run hooks, and agent hooks beside them where the guard is wired twice."""
 
     name = "openai_agents"
-    lacks = MappingProxyType(
+    lacks: Mapping[Capability, str] = MappingProxyType(
         {
             Capability.OTHER_AGENTS_WORDS: "agents share one conversation, and none speaks as the user",
             Capability.REUSED_CALL_IDS_OF_OTHERS: "the SDK refuses an id that another call had",

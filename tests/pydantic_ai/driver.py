@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, cast
@@ -83,7 +83,7 @@ TOOLS: list[Any] = [
 class PydanticAIDriver(Driver):
     """Wires a guard into agents: once, or twice."""
 
-    lacks = MappingProxyType(
+    lacks: Mapping[Capability, str] = MappingProxyType(
         {
             Capability.HANDOFF: "a run is one agent's; another one takes over only where the application runs it",
             Capability.SUMMED_UP_HISTORY: "not yet: a history of which nothing is in sight",
