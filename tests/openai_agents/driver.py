@@ -83,10 +83,6 @@ class OpenAIAgentsDriver(Driver):
         {
             Capability.OTHER_AGENTS_WORDS: "agents share one conversation, and none speaks as the user",
             Capability.REUSED_CALL_IDS_OF_OTHERS: "the SDK refuses an id that another call had",
-            Capability.CUT_HISTORY: "not yet: a history that is cut to the latest response",
-            Capability.HANDOFF: "not yet: a chain that goes on when its agent gets control back",
-            Capability.KEPT_ELSEWHERE: "not yet: a batch that breaks the chain",
-            Capability.SUMMED_UP_HISTORY: "not yet: a history of which nothing is in sight",
         }
     )
     by_agent_hooks = False

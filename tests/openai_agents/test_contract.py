@@ -41,6 +41,7 @@ class ForgetfulDriver(OpenAIAgentsDriver):
         **OpenAIAgentsDriver.lacks,
         Capability.CUT_HISTORY: NOTHING_IN_SIGHT,
         Capability.KEPT_ELSEWHERE: NOTHING_IN_SIGHT,
+        Capability.REUSED_CALL_IDS: NOTHING_IN_SIGHT,
         Capability.SUMMED_UP_HISTORY: NOTHING_IN_SIGHT,
     }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
+from uuid import uuid4
 
 from agents import Agent, AgentHooks, ModelResponse, RunHooks, Tool
 from agents.items import TResponseInputItem
@@ -26,8 +28,7 @@ class _Guard(Guard):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        # A run and its handoffs share one context object, and a memory ends with it.
-        self._memories: WeakKeyDictionary[RunContextWrapper[Any], RunMemory] = WeakKeyDictionary()
+        self._attribute = f"_repeatguard_{uuid4().hex}"
 
     def remind(self, context: RunContextWrapper[Any], agent: Agent[Any], items: list[TResponseInputItem]) -> None:
         """Put the missing reminders into the list, which is the very one that the model is sent.
@@ -47,8 +48,16 @@ class _Guard(Guard):
             self.memory(context).note_response(SdkTranscript(response.output))
 
     def memory(self, context: RunContextWrapper[Any]) -> RunMemory:
-        """Return what is remembered of a run."""
-        return self._memories.setdefault(context, RunMemory())
+        """Return what is remembered of a run.
+
+        A run and its handoffs share one context object, and its memory ends with it. A run that is
+        resumed from a state has a copy of that object, and goes on with a memory of its own.
+        """
+        owner, memory = getattr(context, self._attribute, (None, RunMemory()))
+        if owner is None or owner() is not context:
+            memory = copy.copy(memory)
+            setattr(context, self._attribute, (weakref.ref(context), memory))
+        return memory
 
     def announce(self, decision: Decision) -> None:
         """Announce a reminder or a stop, and show it in the run's trace, without its arguments."""
@@ -102,7 +111,7 @@ class RepeatGuardHooks(_Guarding[RunHooks[Any]], RunHooks[Any]):
     """Run hooks that tell the model when it repeats the same tool call.
 
     Pass them as ``hooks=`` to any of the `Runner`'s methods, or to ``Agent.as_tool``. One object
-    may serve any number of runs, agents and threads; what it remembers of a run goes with the run
+    can serve any number of runs, agents and threads. What it remembers of a run is kept in the run
     context, which a result that you keep holds on to.
 
     Args:

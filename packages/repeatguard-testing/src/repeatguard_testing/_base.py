@@ -81,7 +81,11 @@ class ContractBase:
         requests = self.play(script, guard, streamed=streamed, on_stop=lambda *stop: stopped.append(stop), **options)  # pyright: ignore[reportUnknownLambdaType]
         unguarded = self.play(script, None, streamed=streamed, **options)
         try:
-            self.compare(script, config, rule, requests, untracked, stopped, unguarded)
+            # A framework can show one call for all that have the same id: then only what is new tells.
+            if options.get("call_ids", "unique") == "unique":
+                self.compare(script, config, rule, requests, untracked, stopped, unguarded)
+            else:
+                check_deliveries(requests, expected_deliveries(script, config, due), rule)
             check_untouched(requests, unguarded, up_to=_requests_before_an_end(due))
         except ContractError as error:
             error.args = (f"{error}\n\nThe script:\n{script}\n\nThe configuration:\n{config!r}",)
