@@ -7,7 +7,6 @@ always has the same reminders at the same places.
 from __future__ import annotations
 
 import copy
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -118,7 +117,7 @@ class Batch:
         self.last_call = self.last_result = -1
         self._calls: list[Item] = []
         self._results: list[Item] = []
-        self._waiting: Counter[str | None] = Counter()
+        self._waiting: dict[str | None, int] = {}  # how many results are missing, by the id of their calls
         self._has_answers = False
 
     def __copy__(self) -> Batch:
@@ -126,7 +125,7 @@ class Batch:
         other = Batch()
         other.agent, other.hands_off_to = self.agent, self.hands_off_to
         other._calls, other._results = list(self._calls), list(self._results)
-        other._waiting, other._has_answers = Counter(self._waiting), self._has_answers
+        other._waiting, other._has_answers = dict(self._waiting), self._has_answers
         return other
 
     def __bool__(self) -> bool:
@@ -149,16 +148,17 @@ class Batch:
         self.last_call = index
         self._calls.append(item)
         if item.awaits_result:
-            self._waiting[item.call_id] += 1
+            self._waiting[item.call_id] = self._waiting.get(item.call_id, 0) + 1
 
     def add_result(self, item: Item, index: int) -> None:
         """Add a result. One that nothing waits for came with the response, from a tool that the provider runs."""
         self.last_result = index
         self._results.append(item)
-        if self._waiting[item.call_id] > 0:
+        missing = self._waiting.pop(item.call_id, 0)
+        if missing:
             self._has_answers = True
-            self._waiting[item.call_id] -= 1
-        self._waiting = +self._waiting
+        if missing > 1:
+            self._waiting[item.call_id] = missing - 1
         if item.hands_off_to is not None:
             self.hands_off_to = item.hands_off_to
 
@@ -172,6 +172,8 @@ class Batch:
 
 def results_of(calls: Sequence[Item], results: Sequence[Item]) -> list[Item | None]:
     """Find the result of each call. Calls with one id take the results with that id in order."""
+    if [call.call_id for call in calls] == [result.call_id for result in results]:
+        return list(results)  # they nearly always are in order
     by_id: dict[str | None, list[Item]] = {}
     for result in results:
         by_id.setdefault(result.call_id, []).append(result)
@@ -317,10 +319,10 @@ class Scanner:
             index: The place after its results.
             is_complete: Whether all its results are known to be there; left out, as far as can be seen.
         """
+        if not self.batch:
+            return
         is_complete = self._is_complete() if is_complete is None else is_complete
         batch, self.batch = self.batch, Batch()
-        if not batch:
-            return
         agent = batch.agent or self._chains.agent
         chain = self._chains.chain_of(agent)
         due = chain.observe(batch.calls(chain))
