@@ -107,15 +107,9 @@ def answered(*, by: str = "a", ids: bool = True, name: str = "look") -> list[LLM
 
 def handing_over() -> list[LLMMessage]:
     """Make a response that calls and hands over."""
-    (one, results), (other, more) = answered(), answered(name="transfer_to_b")
-    assert isinstance(one, AssistantMessage)
-    assert isinstance(other, AssistantMessage)
-    assert isinstance(results, FunctionExecutionResultMessage)
-    assert isinstance(more, FunctionExecutionResultMessage)
-    return [
-        AssistantMessage(content=[*one.content, *other.content], source="a"),
-        FunctionExecutionResultMessage(content=[*results.content, *more.content]),
-    ]
+    calls = [call("look"), call("transfer_to_b")]
+    results = [FunctionExecutionResult(content="", name=each.name, call_id=each.id, is_error=False) for each in calls]
+    return [AssistantMessage(content=calls, source="a"), FunctionExecutionResultMessage(content=results)]
 
 
 def said(source: str) -> LLMMessage:

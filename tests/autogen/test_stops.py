@@ -19,7 +19,13 @@ from autogen_agentchat.messages import StopMessage, TextMessage
 from autogen_agentchat.teams import MagenticOneGroupChat, RoundRobinGroupChat, SelectorGroupChat, Swarm
 from autogen_core import AgentId, SingleThreadedAgentRuntime
 from autogen_core.model_context import UnboundedChatCompletionContext
-from autogen_core.models import LLMMessage, UserMessage
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    UserMessage,
+)
 from autogen_core.tool_agent import ToolAgent, tool_agent_caller_loop
 from autogen_core.tools import FunctionTool
 from repeatguard_autogen import (
@@ -515,6 +521,19 @@ async def run_in(context: Any, times: int) -> None:
     for _ in range(times):
         for message in answered(by="worker"):
             await context.add_message(message)
+
+
+@pytest.mark.rules("D8", "X5")
+async def test_a_condition_that_is_asked_while_results_are_missing() -> None:
+    """Agents may be at work at once. What is not answered yet counts once it is."""
+    context: Any = ending_guard().context()
+    await run_in(context, 2)
+    made = call("look")
+    await context.add_message(AssistantMessage(content=[made], source="worker"))
+    assert context.pop_stop(set()) is None
+    result = FunctionExecutionResult(content="", name="look", call_id=made.id, is_error=False)
+    await context.add_message(FunctionExecutionResultMessage(content=[result]))
+    assert context.pop_stop(set()) is not None
 
 
 @pytest.mark.rules("S2")

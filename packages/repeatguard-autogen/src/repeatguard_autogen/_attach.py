@@ -1,4 +1,4 @@
-"""Putting the guard round the agents that are there, wherever they are nested."""
+"""Guarding the agents of a team, however deep they are nested."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["TeamContext", "attach_recursively", "find_guarded", "repeat_terminat
 
 
 def find_guarded(context: ChatCompletionContext, guard: AutoGenGuard) -> GuardedContext | None:
-    """Find a guard's own layer round a context, which may be inside another guard's.
+    """Find a guard's own layer around a context, which may be inside another guard's.
 
     Args:
         context: The context.
@@ -46,7 +46,7 @@ def find_guarded(context: ChatCompletionContext, guard: AutoGenGuard) -> Guarded
 
 @dataclass(frozen=True)
 class TeamContext:
-    """Where an agent is.
+    """What is known of the team around an agent.
 
     Attributes:
         agents: Names of agents that are heard there.
@@ -59,7 +59,7 @@ class TeamContext:
     conditions: AbstractSet[RepeatTermination] | None = None
 
     def in_team(self, team: Team) -> TeamContext:
-        """Give what surrounds the members of a team."""
+        """Return the context of the members of a team."""
         heard = list(speakers(team))
         return TeamContext(
             self.agents | names_of(heard),
@@ -69,17 +69,17 @@ class TeamContext:
 
 
 def repeat_terminations(conditions: Iterable[TerminationCondition]) -> frozenset[RepeatTermination]:
-    """Pick out the conditions that end a team on a guard's behalf."""
+    """Return the conditions that end a team on a guard's behalf."""
     return frozenset(each for each in conditions if isinstance(each, RepeatTermination))
 
 
 def attach_recursively(holder: object, guard: AutoGenGuard, where: TeamContext) -> bool:
-    """Guard every agent in something, however deep.
+    """Guard every agent in an agent or a team, however deep.
 
     Args:
         holder: An agent or a team.
         guard: The guard.
-        where: What surrounds it.
+        where: What is known of the team around it.
 
     Returns:
         Whether there is an agent with a model context.

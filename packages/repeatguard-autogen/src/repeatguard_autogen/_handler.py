@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Collection
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -48,14 +47,12 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         untracked: Tells from a tool's name whether the tool is mere bookkeeping, to be passed
             over like an excluded one. It must always answer the same for the same name.
         on_reminder: Called with each new reminder, when it is put before the model.
-        human_sources: The sources of messages that a human speaks under, which are always new
-            material. Those of user proxies are found out.
+        human_sources: The sources of a human's messages, which are always new input. Those of user
+            proxies are found out.
 
     Raises:
-        TypeError: ``config`` is no configuration, a function is none or is async, or
-            ``human_sources`` is no collection of names.
-
-    Fulfils D12, M6, S1, S2, S3, S5, S6 and X5.
+        TypeError: ``config`` is not a configuration, a function cannot be called or is async, or
+            ``human_sources`` is not a collection of names.
     """
 
     def __init__(
@@ -67,7 +64,7 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         human_sources: Collection[str] = ("user",),
     ) -> None:
         self._guard = AutoGenGuard(config, untracked=untracked, on_reminder=on_reminder, human_sources=human_sources)
-        # Who has asked for a human's words, so that these can be told from an agent's.
+        # Who has asked for a human's words, to tell these from an agent's.
         self._proxies: WeakKeyDictionary[AgentRuntime, set[str]] = WeakKeyDictionary()
 
     def __repr__(self) -> str:
@@ -80,10 +77,7 @@ class RepeatGuardHandler(DefaultInterventionHandler):
             A runtime to pass to a team as ``runtime=``. As with every such runtime, start it
             before the team runs, and stop it afterwards.
         """
-        bound = _BoundHandler(self)
-        runtime = SingleThreadedAgentRuntime(intervention_handlers=[bound])
-        bound.find_runtime = weakref.ref(runtime)
-        return runtime
+        return SingleThreadedAgentRuntime(intervention_handlers=[self])
 
     def context(self, inner: ChatCompletionContext | None = None) -> ChatCompletionContext:
         """Make a guarded model context, for an agent's ``model_context=``.
@@ -92,10 +86,10 @@ class RepeatGuardHandler(DefaultInterventionHandler):
             inner: The context to wrap; left out, one that keeps and shows everything.
 
         Returns:
-            The guarded context. One that this guard has made already is given back as it is.
+            The guarded context. One that this guard has made already is returned as it is.
 
         Raises:
-            TypeError: ``inner`` is no model context.
+            TypeError: ``inner`` is not a model context.
         """
         inner = UnboundedChatCompletionContext() if inner is None else inner
         if not isinstance(inner, ChatCompletionContext):
@@ -133,10 +127,10 @@ class RepeatGuardHandler(DefaultInterventionHandler):
             inner: The client to wrap.
 
         Returns:
-            The guarded client. One that this guard has made already is given back as it is.
+            The guarded client. One that this guard has made already is returned as it is.
 
         Raises:
-            TypeError: ``inner`` is no model client.
+            TypeError: ``inner`` is not a model client.
         """
         if not isinstance(inner, ChatCompletionClient):
             msg = f"client() takes a model client, not {_kind_of(inner)}; {_WHAT_GOES_WHERE}"
@@ -158,7 +152,7 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         return RepeatTermination()
 
     async def on_publish(self, message: Any, *, message_context: MessageContext) -> Any:
-        """See to it that an agent is guarded before its turn.
+        """Guard an agent before its turn.
 
         Args:
             message: What is about to be delivered.
@@ -167,32 +161,21 @@ class RepeatGuardHandler(DefaultInterventionHandler):
         Returns:
             The message as it was.
         """
-        await self.before_delivery(message, message_context, calling_runtime)
-        return message
-
-    async def before_delivery(
-        self, message: Any, context: MessageContext, find_runtime: Callable[[], AgentRuntime | None]
-    ) -> None:
-        """Guard the agent that a message asks for its turn, if it does.
-
-        Args:
-            message: What is about to be delivered.
-            context: What came with it.
-            find_runtime: Finds the runtime that it was published on.
-        """
         with self._guard.failing_open("the guard of an agent on a runtime"):
             event = getattr(message, "message", None)
             if isinstance(event, UserInputRequestedEvent):
-                self._proxies.setdefault(_found(find_runtime()), set()).add(event.source)
+                self._proxies.setdefault(_calling_runtime(), set()).add(event.source)
             elif is_request_to_speak(message):
-                runtime = _found(find_runtime())
-                turn = await resolve_turn(runtime, context)
+                runtime = _calling_runtime()
+                turn = await resolve_turn(runtime, message_context)
                 humans = turn.proxies | self._proxies.get(runtime, set())
                 where = TeamContext(turn.names, humans, repeat_terminations(turn.conditions))
                 attach_recursively(turn.speaker, self._guard, where)
+        return message
 
 
-def _found(runtime: AgentRuntime | None) -> AgentRuntime:
+def _calling_runtime() -> AgentRuntime:
+    runtime = calling_runtime()
     if runtime is None:
         msg = "it cannot be found out which runtime this is; use guard.runtime() or guard.attach(team)"
         raise LookupError(msg)
@@ -201,16 +184,3 @@ def _found(runtime: AgentRuntime | None) -> AgentRuntime:
 
 def _kind_of(value: object) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
-
-
-class _BoundHandler(DefaultInterventionHandler):
-    """A guard's handler that knows its runtime."""
-
-    find_runtime: Callable[[], AgentRuntime | None]
-
-    def __init__(self, handler: RepeatGuardHandler) -> None:
-        self._handler = handler
-
-    async def on_publish(self, message: Any, *, message_context: MessageContext) -> Any:
-        await self._handler.before_delivery(message, message_context, self.find_runtime)
-        return message

@@ -1,4 +1,4 @@
-"""What AutoGen has no public name for. Nothing else in this package uses a private one.
+"""What AutoGen has no public name for. No other module of this package uses a private name.
 
 `PRIVATE_NAMES` says what each is needed for; a test looks each of them up in the real classes.
 """
@@ -55,18 +55,18 @@ _REQUEST_TO_SPEAK: Final = "GroupChatRequestPublish"
 
 
 def model_context_of(agent: object) -> ChatCompletionContext | None:
-    """Give an agent's model context; None if it has none."""
+    """Return an agent's model context; None if it has none."""
     context = getattr(agent, "_model_context", None)
     return context if isinstance(context, ChatCompletionContext) else None
 
 
 def replace_model_context(agent: Any, context: ChatCompletionContext) -> None:
-    """Give an agent another model context, which it uses from its next turn on."""
+    """Replace an agent's model context by another, which it uses from its next turn on."""
     agent._model_context = context  # noqa: SLF001 - see PRIVATE_NAMES
 
 
 def handoffs_of(agent: object) -> Collection[str] | None:
-    """Give the names of an agent's handoff tools; None if it does not say."""
+    """Return the names of an agent's handoff tools; None if they are not known."""
     handoffs = getattr(agent, "_handoffs", None)
     return handoffs.keys() if isinstance(handoffs, Mapping) else None
 
@@ -93,13 +93,13 @@ def speakers(holder: object) -> Iterator[ChatAgent | Team]:
 
 
 def names_of(speakers: Iterable[ChatAgent | Team]) -> frozenset[str]:
-    """Give the names that agents and teams are heard under, the teams' managers' included."""
+    """Return the names that agents and teams speak under, the teams' managers' included."""
     names = [getattr(each, name, None) for each in speakers for name in ("name", "_group_chat_manager_name")]
     return frozenset(name for name in names if isinstance(name, str))
 
 
 def proxies_of(speakers: Iterable[ChatAgent | Team]) -> frozenset[str]:
-    """Give the names of those that speak for a human."""
+    """Return the names of those that speak for a human."""
     return frozenset(each.name for each in speakers if isinstance(each, UserProxyAgent))
 
 
@@ -119,7 +119,7 @@ def conditions_of(team: object) -> Iterator[TerminationCondition]:
 
 
 def is_request_to_speak(message: object) -> bool:
-    """Tell whether a message asks a member of a team for its turn."""
+    """Return whether a message asks a member of a team for its turn."""
     return type(message).__name__ == _REQUEST_TO_SPEAK
 
 
@@ -140,7 +140,7 @@ class Turn(NamedTuple):
 
 
 async def resolve_turn(runtime: AgentRuntime, request: MessageContext) -> Turn:
-    """Find out whom a request to speak goes to.
+    """Find out who is asked to speak.
 
     Args:
         runtime: The runtime that the request was published on.
@@ -166,7 +166,7 @@ async def resolve_turn(runtime: AgentRuntime, request: MessageContext) -> Turn:
 
 
 def calling_runtime() -> SingleThreadedAgentRuntime | None:
-    """Find the runtime that is calling a handler, which AutoGen gives a handler no way to ask for.
+    """Find the runtime that is calling a handler, which AutoGen does not tell a handler.
 
     Returns:
         The runtime whose method is the nearest among the callers; None if there is none.
