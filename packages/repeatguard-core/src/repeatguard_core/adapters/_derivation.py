@@ -10,7 +10,7 @@ from repeatguard_core.adapters._items import Item, Kind
 from repeatguard_core.adapters._scanner import AgentChains, NewChain, Scanner, results_of, with_result
 from repeatguard_core.adapters._transcript import AnyTranscript
 
-__all__ = ["derive"]
+__all__ = ["derive", "newest_response"]
 
 
 class _HandoffError(Exception):
@@ -29,8 +29,14 @@ def derive(transcript: AnyTranscript, new_chain: NewChain) -> Scanner:
         the newest response and what followed, and of what was before only as much as matters.
     """
     if transcript.keeps_reminders:
-        start = _newest_response(transcript)
+        start = newest_response(transcript)
         chain = new_chain()
+        if start < len(transcript) and not any(map(chain.tracks, _tools_called(transcript, start))):
+            scanner = Scanner(AgentChains(new_chain))
+            scanner.scan(transcript, start)
+            # Nothing can be due, so the way back through such responses can wait.
+            scanner.knows_past = scanner.has_input
+            return scanner
         agents = [item.agent for item in transcript[start] if item.kind is Kind.CALL] if start < len(transcript) else []
         agent = agents[0] if agents else None
         try:
@@ -45,12 +51,20 @@ def derive(transcript: AnyTranscript, new_chain: NewChain) -> Scanner:
     return scanner
 
 
-def _newest_response(transcript: AnyTranscript) -> int:
+def newest_response(transcript: AnyTranscript) -> int:
     """Return the index of the newest response; the number of messages if there is none."""
     for index in range(len(transcript) - 1, -1, -1):
         if any(item.kind is Kind.RESPONSE for item in transcript[index]):
             return index
     return len(transcript)
+
+
+def _tools_called(transcript: AnyTranscript, start: int) -> Iterator[str]:
+    """List the names of the tools called from a message on."""
+    for index in range(start, len(transcript)):
+        for item in transcript[index]:
+            if item.call is not None:
+                yield item.call.name
 
 
 def _newest_first(

@@ -15,7 +15,7 @@ from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig, ensure_config, ensure_sync_callable
 from repeatguard_core._errors import describe
 from repeatguard_core._reminder import Decision, Reminder, Stop
-from repeatguard_core.adapters._derivation import derive
+from repeatguard_core.adapters._derivation import derive, newest_response
 from repeatguard_core.adapters._memory import RunMemory
 from repeatguard_core.adapters._scanner import Placement
 from repeatguard_core.adapters._transcript import AnyTranscript
@@ -140,10 +140,11 @@ class Guard:
         stop: Stop | None = None
         with self.failing_open("a reminder"):
             scanner = derive(transcript, self.new_chain) if memory is None else memory.scan(transcript, self.new_chain)
+            placements = _open_placements(transcript, scanner.placements)
             stop = scanner.stop
             new: list[Decision] = [] if stop is None else [stop]
             if stop is None:
-                missing = [each for each in scanner.placements if not each.is_there]
+                missing = [each for each in placements if not each.is_there]
                 insertions = list(_insertions(missing))
                 if insertions:
                     new += _unseen(transcript, missing)
@@ -224,6 +225,14 @@ class Guard:
 
 def _named(decision: _Decision, agent_name: str | None) -> _Decision:
     return decision if agent_name is None else replace(decision, agent_name=agent_name)
+
+
+def _open_placements(transcript: AnyTranscript, placements: Sequence[Placement]) -> Sequence[Placement]:
+    """Leave out the places that the model has gone past, if the framework keeps what was put there in time."""
+    if not placements or not transcript.keeps_reminders:
+        return placements
+    newest = newest_response(transcript)
+    return [each for each in placements if newest == len(transcript) or each.index > newest]
 
 
 def _insertions(missing: Iterable[Placement]) -> Iterator[Insertion]:

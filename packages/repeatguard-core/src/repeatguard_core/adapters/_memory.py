@@ -48,12 +48,17 @@ class RunMemory:
     Each request works out again what the latest response makes due, and the next response settles
     it. So a request that is sent again, or a guard that is wired twice, changes nothing.
 
+    Args:
+        is_one_run: Whether the framework makes sure that all requests belong to one run, so that a
+            request with only unknown calls is not another conversation. Its history was replaced.
+
     Attributes:
         is_announced: Whether what the latest response makes due has been announced.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_one_run: bool = False) -> None:
         self.is_announced = False
+        self._is_one_run = is_one_run
         self._before: Scanner | None = None  # as the last request before the latest response has left it
         self._response: AnyTranscript | None = None
         self._scanner: Scanner | None = None  # as the last request since then has left it
@@ -117,6 +122,8 @@ class RunMemory:
         if self._scanner is None:
             self._next_length = len(transcript)
         self._scanner = scanner
+        if not scanner.knows_past:  # the next request has to look further back
+            self._before = self._scanner = None
         return scanner
 
     def _resume(self, transcript: AnyTranscript) -> tuple[Scanner, int | None, int] | None:
@@ -131,9 +138,9 @@ class RunMemory:
             return None
         calls = _calls_in(self._response)
         block = _find([item for item, _ in calls], transcript)
-        if block is None:
+        if block is None and not self._is_one_run:
             return None
-        start, hidden = block
+        start, hidden = block or (None, len(calls))
         if start is not None:
             had_input = _has_input_before(start, transcript)
             scanner = self._before.resumed(self._before.has_input if had_input is None else had_input)

@@ -206,6 +206,7 @@ class Scanner:
         batch: The calls that are not counted yet.
         has_input: Whether there was new input after the last call.
         stop: The end of the run, if that is due instead of a request that follows now.
+        knows_past: Whether the chains include everything that matters of what came before.
     """
 
     def __init__(self, chains: AgentChains, batch: Batch | None = None) -> None:
@@ -213,6 +214,7 @@ class Scanner:
         self.batch = Batch() if batch is None else batch
         self.has_input = False
         self.stop: Stop | None = None
+        self.knows_past = True
         self._chains = chains
         self._before_input = chains
         self._is_told = True
