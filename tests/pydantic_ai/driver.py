@@ -86,7 +86,6 @@ class PydanticAIDriver(Driver):
     lacks: Mapping[Capability, str] = MappingProxyType(
         {
             Capability.HANDOFF: "a run is one agent's; another one takes over only where the application runs it",
-            Capability.SUMMED_UP_HISTORY: "not yet: a history of which nothing is in sight",
             Capability.KEPT_ELSEWHERE: "what a provider keeps is left out by the model's class, after the guard",
             Capability.OTHER_AGENTS_WORDS: "a history has one agent, whose words are responses",
         }
@@ -118,7 +117,8 @@ class ProcessorDriver(PydanticAIDriver):
     name = "pydantic_ai, processor"
     lacks = {  # noqa: RUF012 - it is never changed
         **PydanticAIDriver.lacks,
-        Capability.CUT_HISTORY: "not yet: the processor remembers nothing of a run",
+        Capability.CUT_HISTORY: "a processor keeps nothing between two requests",
+        Capability.SUMMED_UP_HISTORY: "a processor keeps nothing between two requests",
     }
 
     def guard(self, config: RepeatGuardConfig, **options: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic_ai import RunContext
+from pydantic_ai.models import ModelRequestContext
 from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardConfig, RepeatGuardProcessor
-from repeatguard_pydantic_ai._derivation import Missing, RunMemory
 from repeatguard_testing import AdapterContract, Capability, Options
 
 from tests.pydantic_ai.driver import ProcessorDriver, PydanticAIDriver
@@ -39,13 +39,14 @@ class BothDriver(PydanticAIDriver):
     name = "pydantic_ai, both"
     lacks = {  # noqa: RUF012 - it is never changed
         **PydanticAIDriver.lacks,
-        Capability.CUT_HISTORY: "not yet: the processor remembers nothing of a run",
+        Capability.CUT_HISTORY: "the processor keeps nothing between two requests",
+        Capability.SUMMED_UP_HISTORY: "the processor keeps nothing between two requests",
     }
 
     def guard(self, config: RepeatGuardConfig, **options: Any) -> Any:
         capability: RepeatGuard[Any] = RepeatGuard(config, **options)
         processor = RepeatGuardProcessor(config, **options)
-        processor._support = capability._support  # a fault is logged once a guard, and here they count as one
+        processor._guard = capability._guard  # a fault is logged once a guard, and here they count as one
         return capability, processor
 
     def wiring(self, guard: Any, options: Options) -> list[Any]:
@@ -58,23 +59,14 @@ class TestBoth(AdapterContract):
     driver = BothDriver()
 
 
-NOTHING_IN_SIGHT = "without a memory, only what is in sight counts"
-
-
-class ForgetfulMemory(RunMemory):
+class ForgetfulGuard(RepeatGuard[Any]):
     """Knows nothing of the requests before."""
 
-    def missing(self, messages: Any, run_id: Any, new_chain: Any) -> Missing | None:
-        return RunMemory().missing(messages, run_id, new_chain)
-
-
-class ForgetfulGuard(RepeatGuard[Any]):
-    """Gives each run such a memory."""
-
-    async def for_run(self, ctx: RunContext[Any]) -> RepeatGuard[Any]:
-        guard = await super().for_run(ctx)
-        guard._memory = ForgetfulMemory()
-        return guard
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        self._memory = None
+        return await super().before_model_request(ctx, request_context)
 
 
 class ForgetfulDriver(CapabilityDriver):

@@ -7,9 +7,9 @@ from typing import Any, SupportsIndex
 
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
-from repeatguard_core import RepeatChain, RepeatGuardConfig
-from repeatguard_pydantic_ai._derivation import Missing, RunMemory
+from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardConfig, RepeatGuardProcessor
 
+from tests.pydantic_ai.asking import added, note, sent
 from tests.pydantic_ai.scripted_model import call
 
 CONFIG = RepeatGuardConfig(exclude=("note",))
@@ -55,13 +55,11 @@ def history(turns: int, *, tool: str, same: bool) -> list[ModelMessage]:
     return messages
 
 
-def look(
-    memory: RunMemory, messages: list[ModelMessage], config: RepeatGuardConfig = CONFIG
-) -> tuple[Missing | None, int]:
-    """Give what is missing, and the number of messages that were looked at for it."""
+def look(guard: Any, messages: list[ModelMessage]) -> int:
+    """Return how many messages are looked at for a request."""
     counting = CountingHistory(messages)
-    missing = memory.missing(counting, "run", lambda: RepeatChain(config))
-    return missing, len(counting.looked_at)
+    assert sent(guard, counting) is counting
+    return len(counting.looked_at)
 
 
 @pytest.mark.rules("S4")
@@ -78,11 +76,13 @@ def test_a_long_history_costs_no_more_than_a_short_one(
     costs: dict[int, list[int]] = {}
     for turns in (50, 5_000):
         messages = history(turns, tool=tool, same=same)
-        memory = RunMemory()
+        guard: Any = RepeatGuard(config) if remembers else RepeatGuardProcessor(config)
         costs[turns] = []
         for number in range(5):
             messages += turn(tool, 0 if same else 10_000 + number)
-            costs[turns].append(look(memory if remembers else RunMemory(), messages, config)[1])
+            if remembers:
+                note(guard, messages[-2])
+            costs[turns].append(look(guard, messages))
     assert costs[50] == costs[5_000]
     # As many calls as it takes to the last threshold, two more with "defer", and the calls that a cycle may have.
     assert max(costs[50]) <= 2 * (config.thresholds[-1] + 2 + config.max_cycle_length + 1)
@@ -91,11 +91,14 @@ def test_a_long_history_costs_no_more_than_a_short_one(
 
 
 @pytest.mark.rules("D6", "S4")
-def test_only_calls_that_count_are_searched_for() -> None:
-    """Way back through calls that do not count is gone only when a call that counts follows them."""
+@pytest.mark.parametrize("form", [RepeatGuard, RepeatGuardProcessor])
+def test_only_calls_that_count_are_searched_for(form: Any) -> None:
+    """The way back through calls that do not count is gone only when a call that counts follows them."""
+    guard = form(CONFIG)
     messages = [*history(1, tool="search", same=True), *history(1_000, tool="note", same=True)[1:]]
-    assert look(RunMemory(), messages)[1] <= 4
-    messages += [*turn("search", 0), *turn("search", 0)]
-    missing, _ = look(RunMemory(), messages)
-    assert missing is not None
-    assert missing.reminder.count == 3
+    assert look(guard, messages) <= 4
+    for _ in range(2):
+        messages += turn("search", 0)
+    found = added(guard, messages)
+    assert found is not None
+    assert found.count == 3

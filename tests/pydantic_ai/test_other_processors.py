@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 from pydantic_ai import capabilities as capabilities_module
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import ModelRequestContext
 from repeatguard_core import is_reminder
 from repeatguard_pydantic_ai import Reminder, RepeatGuard, RepeatGuardConfig, RepeatGuardProcessor
@@ -19,6 +29,8 @@ from repeatguard_pydantic_ai import Reminder, RepeatGuard, RepeatGuardConfig, Re
 from tests.pydantic_ai.agents import agent, assert_prefixes, loop, marks_in
 from tests.pydantic_ai.driver import stored
 from tests.pydantic_ai.scripted_model import ScriptedModel, call
+from tests.pydantic_ai.test_runs import WAYS
+from tests.pydantic_ai.wiring import in_front
 
 CONFIG = RepeatGuardConfig(thresholds=(2, 4))
 OF_FOUR_CALLS = [[], [], [5], [5], [5, 10]]
@@ -128,6 +140,55 @@ async def test_new_material_counts_when_the_history_is_cut() -> None:
     assert result.output == "done"
 
 
+@pytest.mark.rules("D11")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("rest", [[], loop(1, "other")], ids=len)
+async def test_the_capability_counts_on_when_nothing_is_left(way: Any, rest: list[Any]) -> None:
+    """A summary replaces everything, also beside an example of a call, and however the agent is run."""
+    example = [each for part in rest for each in (ModelResponse([part]), answered(part))]
+
+    def replacing(history: list[ModelMessage]) -> list[ModelMessage]:
+        return [ModelRequest([UserPromptPart("what has been so far")]), *example, ModelRequest([UserPromptPart("on")])]
+
+    told = Told()
+    guards: list[Any] = [RepeatGuard(on_reminder=told.note), RepeatGuard()]
+    model = ScriptedModel(*loop(9))
+    await way(agent(model, in_front(replacing), *guards))
+    assert told.counts == [3, 5, 8]
+    assert [number for number, request in enumerate(model.requests) if is_reminder(request[-1])] == [3, 5, 8]
+    assert max(map(len, model.reminders)) == 1
+
+
+def answered(part: ToolCallPart) -> ModelRequest:
+    """Make the request with the result of a call."""
+    return ModelRequest([ToolReturnPart(part.tool_name, "no rows", part.tool_call_id)])
+
+
+@pytest.mark.rules("D11", "D12")
+async def test_a_prompt_starts_again_when_nothing_is_left() -> None:
+    """What is remembered ends with the run."""
+
+    def replacing(history: list[ModelMessage]) -> list[ModelMessage]:
+        return [ModelRequest([UserPromptPart("what has been so far")])]
+
+    guard: Any = RepeatGuard(RepeatGuardConfig(thresholds=(3,)))
+    for _ in range(3):
+        model = ScriptedModel(*loop(2))
+        await agent(model, in_front(replacing), guard).run("go")
+        assert model.reminders == [[], [], []]
+
+
+@pytest.mark.rules("D8", "D11")
+@pytest.mark.parametrize("cut", [keeping(2), keeping(4), summing_up, copying])
+async def test_calls_that_all_have_one_id_count_once_each(cut: Processor) -> None:
+    """Some backends give every call the same id."""
+    told = Told()
+    guard: Any = RepeatGuard(on_reminder=told.note)
+    model = ScriptedModel(*(replace(part, tool_call_id="call") for part in loop(9)))
+    await agent(model, cut, guard).run("go")
+    assert told.counts == [3, 5, 8]
+
+
 @pytest.mark.rules("S4")
 async def test_the_capability_remembers_one_response() -> None:
     """And of the calls before it no more than the chain does."""
@@ -138,11 +199,16 @@ async def test_the_capability_remembers_one_response() -> None:
             guards.append(await super().for_run(ctx))
             return guards[-1]
 
-    model = ScriptedModel(*(call("search", {"q": number}) for number in range(30)))
+    parts = [call("search", {"q": number}) for number in range(30)]
+    model = ScriptedModel(*parts)
     await agent(model, Watched(CONFIG)).run("go")
-    (guard,) = guards
-    (part,) = guard._memory._response.parts
-    assert part.args == {"q": 29}
+    held, left = set(), [*guards]
+    while left:
+        each = left.pop()
+        if id(each) not in held and not isinstance(each, type | ModuleType | FunctionType):
+            held.add(id(each))
+            left += gc.get_referents(each)
+    assert [part.args for part in parts if id(part) in held] == [{"q": 29}]
 
 
 # --- the guard beside others -----------------------------------------------------------------
@@ -162,6 +228,21 @@ async def test_what_another_extension_injects_is_new_material(form: Any) -> None
     assert model.reminders == [[], [], [5], [5], [5, 11]]
     assert model.requests[2][6] == "mind the budget"
     assert_prefixes(model.requests)
+
+
+@pytest.mark.rules("S5", "D11")
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_words_added_to_the_last_request_count_the_same_after_a_reminder(form: Any, is_first: bool) -> None:  # noqa: FBT001
+    """They are beside results, and where the guard has just spoken, beside its words."""
+
+    def clock(history: list[ModelMessage]) -> list[ModelMessage]:
+        last: Any = history[-1]
+        return [*history[:-1], replace(last, parts=[*last.parts, UserPromptPart("it is noon")])]
+
+    told = Told()
+    guard = form(CONFIG, on_reminder=told.note)
+    await agent(ScriptedModel(*loop(4)), *([guard, clock] if is_first else [clock, guard])).run("go")
+    assert told.counts == [2, 4]
 
 
 @pytest.mark.rules("S5")

@@ -16,12 +16,12 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
+from repeatguard_core import RepeatGuardConfig
 from repeatguard_pydantic_ai import RepeatGuard
-from repeatguard_pydantic_ai._derivation import Missing, RunMemory
-from repeatguard_pydantic_ai._messages import reminder_message
 
-from tests.pydantic_ai.agents import agent, loop, marks_in, search
+from tests.pydantic_ai import asking
+from tests.pydantic_ai.agents import agent, loop, search
+from tests.pydantic_ai.asking import Added, added, note
 from tests.pydantic_ai.driver import stored
 from tests.pydantic_ai.scripted_model import ScriptedModel, call
 from tests.pydantic_ai.test_calls import searched_by_the_provider
@@ -41,17 +41,16 @@ def turn(*beside: Any, q: int = 1, run: str | None = "run") -> list[ModelMessage
     return [ModelResponse([part], run_id=run), request(result, *beside, run=run)]
 
 
-def find(*messages: ModelMessage, memory: RunMemory | None = None, run: str = "run") -> Missing | None:
+def find(*messages: ModelMessage, **settings: Any) -> Added | None:
     """Find what is missing at the end of a history."""
-    return (memory or RunMemory()).missing(messages, run, lambda: RepeatChain(CONFIG))
+    return asking.find(*messages, **{"thresholds": (2, 3), **settings})
 
 
 def reminder_part() -> ModelRequestPart:
     """Make the part that a reminder of two calls consists of."""
-    history = [request("go"), *turn(), *turn()]
+    history: list[ModelMessage] = [request("go"), *turn(), *turn()]
     missing = find(*history)
     assert missing is not None
-    assert missing.message is not None
     return missing.message.parts[0]
 
 
@@ -102,7 +101,7 @@ def test_words_behind_a_reminder_that_was_joined_with_results_are_new() -> None:
     joined = turn(reminder_part(), run=None)
     missing = find(PROMPT, *turn(), *joined, *turn())
     assert missing is not None
-    assert missing.reminder.count == 3
+    assert missing.count == 3
 
 
 @pytest.mark.rules("D11", "M6")
@@ -116,7 +115,7 @@ def test_a_reminder_whose_metadata_is_gone_is_still_one() -> None:
         assert find(PROMPT, *turn(), *turn(), request(UserPromptPart(content))) is None
         missing = find(PROMPT, *turn(), *turn(), request(UserPromptPart(content)), *turn())
         assert missing is not None
-        assert missing.reminder.count == 3
+        assert missing.count == 3
 
 
 @pytest.mark.rules("D11")
@@ -151,8 +150,7 @@ def test_a_providers_result_without_its_call_is_nothing_open() -> None:
     part = call("search", {"q": 1})
     last = ModelResponse([late, part], run_id="run")
     result = request(ToolReturnPart("search", "no rows", part.tool_call_id))
-    config = RepeatGuardConfig(thresholds=(2,), exclude=("web_search",))
-    missing = RunMemory().missing([PROMPT, *turn(), last, result], "run", lambda: RepeatChain(config))
+    missing = find(PROMPT, *turn(), last, result, thresholds=(2,), exclude=("web_search",))
     assert missing is not None
 
 
@@ -164,24 +162,32 @@ def test_where_nothing_is_sent_or_answered_nothing_is_missing(messages: list[Mod
 
 
 @pytest.mark.rules("D12", "S3")
-def test_a_memory_is_one_runs() -> None:
-    """Code that uses a guard without asking it for one a run starts anew with each run all the same."""
-    memory = RunMemory()
-    first = [PROMPT, *turn()]
-    assert find(*first, memory=memory) is None
-    cut = [request("go", run="second"), *turn(run="second")]
-    assert find(*cut, memory=memory, run="second") is None
+def test_a_memory_belongs_to_one_run() -> None:
+    """Code that uses one guard for several runs starts again with each run."""
+    guard: RepeatGuard[Any] = RepeatGuard(CONFIG)
+    for run in ("run", "second"):
+        response, result = turn(run=run)
+        assert added(guard, [request("go", run=run)], run) is None
+        note(guard, response, run)
+        assert added(guard, [request("go", run=run), response, result], run) is None
 
 
 @pytest.mark.rules("D1", "M6")
 @pytest.mark.parametrize("before", [0, 1, 3, 8])
-def test_the_same_request_again_counts_once(before: int) -> None:
-    """A retry hands over the same history, or one that says the same; wherever the response stands in it."""
-    memory = RunMemory()
+@pytest.mark.parametrize("is_known", [False, True])
+def test_the_same_request_again_counts_once(before: int, is_known: bool) -> None:  # noqa: FBT001
+    """A retry hands over the same history, or one that says the same, wherever the response is in it."""
+    guard: RepeatGuard[Any] = RepeatGuard(CONFIG)
     rest = [PROMPT] * before + turn(q=0)
+    if is_known:
+        assert added(guard, [PROMPT]) is None
+        note(guard, rest[-2])
     for history in (rest, rest, stored(rest), rest):
-        assert find(*history, memory=memory) is None
-    assert find(*rest, *turn(q=0), memory=memory) is not None
+        assert added(guard, history) is None
+    second = turn(q=0)
+    if is_known:
+        note(guard, second[0])
+    assert added(guard, [*rest, *second]) is not None
 
 
 @pytest.mark.rules("S6", "M5")
@@ -194,19 +200,8 @@ def test_a_reminder_belongs_to_the_conversation_of_its_batch() -> None:
         message.conversation_id = "conversation"
     missing = find(*history)
     assert missing is not None
-    assert missing.message is not None
     assert missing.message.run_id == "run"
     assert getattr(missing.message, "conversation_id", None) == "conversation"
-
-
-@pytest.mark.rules("M5", "S6")
-def test_a_message_says_what_its_reminder_says() -> None:
-    """The text for the model, and the rest for the application."""
-    reminder = RepeatChain(CONFIG).observe([ToolCall("search", {"q": 1})] * 2)
-    assert reminder is not None
-    message = reminder_message(reminder, RepeatChain(CONFIG), PROMPT, "run")
-    (mark,) = marks_in([message])
-    assert mark["chain"] == RepeatChain(CONFIG).checkpoint()
 
 
 # --- the same, in runs -----------------------------------------------------------------------

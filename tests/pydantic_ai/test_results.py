@@ -27,11 +27,12 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDenied
 from repeatguard_core import RepeatChain, RepeatGuardConfig, canonical_arguments
-from repeatguard_pydantic_ai import ToolSettings
-from repeatguard_pydantic_ai._derivation import RunMemory
-from repeatguard_pydantic_ai._messages import tool_calls
+from repeatguard_core.adapters import Item, Kind
+from repeatguard_pydantic_ai import RepeatGuard, ToolSettings
+from repeatguard_pydantic_ai._transcript import History
 
 from tests.pydantic_ai.agents import agent, loop, marks_in
+from tests.pydantic_ai.asking import added, find, note
 from tests.pydantic_ai.driver import stored
 from tests.pydantic_ai.scripted_model import ScriptedModel, call
 from tests.pydantic_ai.test_calls import searched_by_the_provider
@@ -42,10 +43,24 @@ RESET = RepeatGuardConfig(thresholds=(2, 4), on_changed_result="reset")
 
 
 def came_of(messages: Sequence[ModelMessage], config: RepeatGuardConfig = RESET) -> list[Any]:
-    """Give the results of all calls of a history, in the model's order."""
+    """Return the results of all calls of a history, in the model's order; None where they are not compared."""
     chain = RepeatChain(config)
-    places = [index for index, message in enumerate(messages) if isinstance(message, ModelResponse)]
-    return [each.result for index in places for each in tool_calls(messages, index, chain)]
+    found: list[Any] = []
+    history = History(messages)
+    items = [item for index in range(len(messages)) for item in history[index]]
+    for number, item in enumerate(items):
+        if item.call is not None:
+            found.append(_result(item, items[number:]) if chain.compares_results(item.call.name) else None)
+    return found
+
+
+def _result(call: Item, since: Sequence[Item]) -> object:
+    answers = itertools.takewhile(lambda item: item.kind is not Kind.RESPONSE, since)
+    for item in answers:
+        if item.kind is Kind.RESULT and item.call_id == call.call_id:
+            assert callable(item.result)
+            return item.result()
+    return None
 
 
 def told_apart(messages: Sequence[ModelMessage]) -> list[int]:
@@ -138,8 +153,7 @@ def test_a_result_that_cannot_be_stored_is_not_known() -> None:
         part = call("search")
         history += [ModelResponse([part]), request(ToolReturnPart("search", object(), part.tool_call_id))]
     assert came_of(history) == [None, None]
-    missing = RunMemory().missing(history, "run", lambda: RepeatChain(RESET))
-    assert missing is not None
+    assert find(*history, thresholds=(2, 4), on_changed_result="reset") is not None
 
 
 @pytest.mark.rules("X2")
@@ -162,7 +176,7 @@ async def test_a_retry_is_a_result(form: Any) -> None:
     assert [len(places) for places in model.reminders] == [0, 0, 1, 1, 1, 2]
 
 
-def find(q: int, where: str = "here") -> str:
+def find_row(q: int, where: str = "here") -> str:
     """Find something."""
     if where == "there":
         msg = "not there"
@@ -180,8 +194,8 @@ async def test_errors_in_arguments_are_equal_in_any_spelling(form: Any) -> None:
         '{"q": ',
         ' {"q": ',
     ]
-    model = ScriptedModel(*[call("find", spelling) for spelling in spellings])
-    result = await agent(model, form(RESET), tools=[find]).run("go")
+    model = ScriptedModel(*[call("find_row", spelling) for spelling in spellings])
+    result = await agent(model, form(RESET), tools=[find_row]).run("go")
     assert told_apart(result.all_messages()) == [0, 0, 0, 1, 1]
     assert came_of(stored(result.all_messages())) == came_of(result.all_messages())
     assert [len(places) for places in model.reminders] == [0, 0, 1, 1, 1, 2]
@@ -365,13 +379,15 @@ async def test_a_poll_whose_results_change_is_given_time(form: Any) -> None:
 def test_a_run_that_is_remembered_compares_with_what_it_was_told() -> None:
     """Though the history has been cut to the newest response and its result."""
     for content, count in (("no rows", 2), ("one row", None)):
-        memory = RunMemory()
+        guard: RepeatGuard[Any] = RepeatGuard(RESET)
         first, second = call("search"), call("search")
         results = [ToolReturnPart("search", "no rows", first.tool_call_id)]
         results.append(ToolReturnPart("search", content, second.tool_call_id))
-        turns: list[list[ModelMessage]] = [
-            [ModelResponse([part]), request(each)] for part, each in zip([first, second], results, strict=True)
-        ]
-        found = [memory.missing([PROMPT, *turn], "run", lambda: RepeatChain(RESET)) for turn in turns]
-        assert found[0] is None
-        assert (None if found[1] is None else found[1].reminder.count) == count
+        assert added(guard, [PROMPT]) is None
+        found = None
+        for part, result in zip([first, second], results, strict=True):
+            assert found is None
+            response = ModelResponse([part])
+            note(guard, response)
+            found = added(guard, [PROMPT, response, request(result)])
+        assert (None if found is None else found.count) == count

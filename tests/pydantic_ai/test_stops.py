@@ -21,7 +21,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDenied
-from repeatguard_core import RepeatChain, Stop
+from repeatguard_core import RepeatChain
 from repeatguard_core import RepeatLoopError as LoopErrorOfTheCore
 from repeatguard_pydantic_ai import (
     RepeatGuard,
@@ -30,9 +30,10 @@ from repeatguard_pydantic_ai import (
     RepeatLoopError,
     ToolSettings,
 )
-from repeatguard_pydantic_ai._derivation import Missing, RunMemory
 
+from tests.pydantic_ai import asking
 from tests.pydantic_ai.agents import agent, assert_prefixes, loop, marks_in, search
+from tests.pydantic_ai.asking import Added, added, note
 from tests.pydantic_ai.driver import stored
 from tests.pydantic_ai.scripted_model import ScriptedModel, call, lines
 from tests.pydantic_ai.test_calls import native_model, searched_by_the_provider
@@ -160,7 +161,7 @@ async def test_a_fault_of_the_guards_ends_nothing(form: Any, monkeypatch: pytest
     def fail(*_: Any) -> None:
         raise LookupError
 
-    monkeypatch.setattr(RunMemory, "missing", fail)
+    monkeypatch.setattr(RepeatChain, "observe", fail)
     model = ScriptedModel(*loop(5))
     assert (await agent(model, form(CONFIG)).run("go")).output == "done"
 
@@ -294,30 +295,30 @@ async def test_results_that_are_cleared(policy: Any, is_first: bool) -> None:  #
 
 
 @pytest.mark.rules("D11", "X5")
-def test_words_of_the_users_that_are_out_of_sight() -> None:
-    """What came behind a response starts a new chain, also if the next request does not show it any more."""
-    memory = RunMemory()
+def test_a_users_words_that_are_out_of_sight() -> None:
+    """What came after a response starts a new chain, even if the next request does not show it any more."""
+    guard: RepeatGuard[Any] = RepeatGuard(RepeatGuardConfig(thresholds=(2,)))
+    first, second = turn(), turn()
+    assert added(guard, [PROMPT]) is None
+    note(guard, first[0])
+    assert added(guard, [PROMPT, *first, STEER]) is None
+    note(guard, second[0])
+    assert added(guard, second) is None
 
-    def find(*messages: ModelMessage) -> Missing | None:
-        return memory.missing(messages, "run", lambda: RepeatChain(RepeatGuardConfig(thresholds=(2,))))
 
-    assert find(PROMPT, *turn(), STEER) is None
-    assert find(*turn()) is None
-
-
-@pytest.mark.rules("D8", "D11")
-def test_a_response_that_no_request_of_the_guards_led_to() -> None:
-    """Other code may have asked the model, or answered in its place: those calls count as well."""
-    memory = RunMemory()
+@pytest.mark.rules("D8", "D11", "M5")
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_response_that_no_request_of_the_guards_led_to(is_known: bool) -> None:  # noqa: FBT001
+    """Other code may have asked the model, or answered instead of it: those calls count, and get no reminder late."""
+    guard: RepeatGuard[Any] = RepeatGuard(RepeatGuardConfig(thresholds=(2, 3)))
     history = [PROMPT, *turn(), *turn(), *turn()]
-
-    def find(*messages: ModelMessage) -> Missing | None:
-        return memory.missing(messages, "run", lambda: RepeatChain(RepeatGuardConfig(thresholds=(3,))))
-
-    assert find(*history[:3]) is None
-    found = find(*history)
+    assert added(guard, history[:1]) is None
+    if is_known:
+        note(guard, history[1])
+    assert added(guard, history[:3]) is None
+    found = added(guard, history)
     assert found is not None
-    assert found.reminder.count == 3
+    assert (found.index, found.count) == (7, 3)
 
 
 @pytest.mark.rules("X2", "X5", "M6")
@@ -340,16 +341,17 @@ async def test_guards_that_compare_calls_otherwise(form: Any, is_first: bool) ->
 # --- when a run ends -------------------------------------------------------------------------
 
 
-def find(*messages: ModelMessage, stop_after: int = 3, **settings: Any) -> Missing | None:
-    """Find what is missing at the end of a history."""
-    config = RepeatGuardConfig(thresholds=(2,), stop_after=stop_after, **settings)
-    return RunMemory().missing(messages, "run", lambda: RepeatChain(config))
+def find(*messages: ModelMessage, **settings: Any) -> Added | RepeatLoopError | None:
+    """Return what a guard adds to a request, or what ends the run instead of it."""
+    try:
+        return asking.find(*messages, **{"thresholds": (2,), "stop_after": 3, **settings})
+    except RepeatLoopError as end:
+        return end
 
 
-def has_end(found: Missing | None) -> bool:
-    """Tell whether a run is to end."""
-    assert found is None or isinstance(found.reminder, Stop) == (found.message is None)
-    return found is not None and found.message is None
+def has_end(found: Added | RepeatLoopError | None) -> bool:
+    """Return whether a run is to end."""
+    return isinstance(found, RepeatLoopError)
 
 
 LOOP = [PROMPT, *turn(), *turn(), *turn()]
@@ -388,9 +390,8 @@ def test_an_end_stays_due_though_the_batch_goes_on() -> None:
     parts = [call("search"), call("search", {"q": 2})]
     results = [ToolReturnPart("search", "no rows", part.tool_call_id) for part in parts]
     found = find(PROMPT, *turn(), *turn(), ModelResponse(parts, run_id="run"), request(*results))
-    assert has_end(found)
-    assert found is not None
-    assert found.reminder.arguments == '{"q":1}'
+    assert isinstance(found, RepeatLoopError)
+    assert found.arguments == '{"q":1}'
 
 
 @pytest.mark.rules("X2", "X5")

@@ -11,10 +11,11 @@ from pydantic_ai import RunContext
 from pydantic_ai import capabilities as capabilities_module
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from repeatguard_pydantic_ai import Reminder, RepeatGuardConfig, RepeatLoopError
-from repeatguard_pydantic_ai._agents import agent_name
 
 from tests.pydantic_ai.agents import agent, loop
+from tests.pydantic_ai.asking import sent
 from tests.pydantic_ai.scripted_model import ScriptedModel
+from tests.pydantic_ai.test_places import PROMPT, turn
 from tests.telemetry import Telemetry
 
 CONFIG = RepeatGuardConfig(thresholds=(2,), stop_after=4)
@@ -83,7 +84,14 @@ async def test_the_log_names_the_agent(form: Any, caplog: pytest.LogCaptureFixtu
     assert record.__dict__["agent"] == ("clerk" if KNOWS_ITS_AGENT else None)
 
 
-class Refusing:
+class Early:
+    """A context of a release that does not know its agent."""
+
+    run_id = "run"
+    messages = ()
+
+
+class Refusing(Early):
     """A context that has been carried to another process without its agent."""
 
     @property
@@ -92,8 +100,17 @@ class Refusing:
         raise RuntimeError(msg)
 
 
+class Unknown(Early):
+    """A context without an agent."""
+
+    agent = None
+
+
 @pytest.mark.rules("S2")
-@pytest.mark.parametrize("agentless", [Refusing(), type("Early", (), {}), type("Unknown", (), {"agent": None})])
-def test_a_context_without_its_agent(agentless: Any) -> None:
-    """Whose calls they are is not known, and that is no fault."""
-    assert agent_name(agentless) is None
+@pytest.mark.parametrize("agentless", [Refusing(), Early(), Unknown()])
+def test_a_context_without_its_agent(form: Any, agentless: Any) -> None:
+    """A reminder does not say whose calls they are, and that is not an error."""
+    seen: list[Reminder] = []
+    agentless.messages = [PROMPT, *turn(), *turn()]
+    sent(form(CONFIG, on_reminder=seen.append), list(agentless.messages), agentless)
+    assert [each.agent_name for each in seen] == [None]

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Final, Literal
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import AgentDepsT
-from repeatguard_core import Reminder, RepeatGuardConfig, Stop, ToolSettings
-from repeatguard_core.adapters import Guard as AdapterSupport
+from repeatguard_core import Reminder, RepeatGuardConfig, ToolSettings
+from repeatguard_core.adapters import Insertion, RunMemory
 
-from repeatguard_pydantic_ai._agents import agent_name
-from repeatguard_pydantic_ai._derivation import RunMemory, newest_response, place_behind
-from repeatguard_pydantic_ai._errors import RepeatLoopError
-from repeatguard_pydantic_ai._messages import holds_reminder
+from repeatguard_pydantic_ai._guard import RunGuard
+from repeatguard_pydantic_ai._transcript import History, reminder_message
 
 __all__ = ["RepeatGuard"]
 
@@ -34,23 +32,22 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
 
     Args:
         config: Thresholds and tools; left out, the defaults.
-        untracked: Tells from a tool's name whether the tool is mere bookkeeping, to be passed
-            over like an excluded one. It must always answer the same for the same name.
+        untracked: Returns whether a tool is only bookkeeping, given its name, so that its calls
+            neither count nor reset. It must always return the same for the same name.
         on_reminder: Called with each new reminder, before the model gets it.
 
     Raises:
-        TypeError: ``config`` is no configuration, or one of the functions is none or is async.
+        TypeError: ``config`` is not a configuration, or one of the functions cannot be called or is async.
         ValueError: ``defer_loading``, which capabilities of newer releases have, is set.
-
-    Fulfils D11, D12, M1, M5, M6, S1, S2, S3, S5, S6, X2 and X5.
     """
 
     config: RepeatGuardConfig | None = None
     _: KW_ONLY
     untracked: Callable[[str], bool] | None = None
     on_reminder: Callable[[Reminder], None] | None = None
-    _support: AdapterSupport = field(init=False, repr=False)
-    _memory: RunMemory = field(init=False, repr=False)
+    _guard: RunGuard = field(init=False, repr=False)
+    _memory: RunMemory | None = field(init=False, repr=False)
+    _run_id: str | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the arguments."""
@@ -60,11 +57,11 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
         if getattr(self, "defer_loading", False):  # it came with a later release
             msg = "defer_loading=True would keep the guard off until the model asks for it; leave it out"
             raise ValueError(msg)
-        self._support = AdapterSupport(self.config, untracked=self.untracked, on_reminder=self.on_reminder)
-        self._memory = RunMemory()
+        self._guard = RunGuard(self.config, untracked=self.untracked, on_reminder=self.on_reminder)
+        self._memory = self._run_id = None
 
     def __repr__(self) -> str:
-        return f"RepeatGuard(config={self._support.config!r})"
+        return f"RepeatGuard(config={self._guard.config!r})"
 
     @classmethod
     def from_spec(  # noqa: PLR0913 - an editor knows the settings from the signature
@@ -103,8 +100,6 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
 
         Raises:
             ValueError: A setting is wrong or unknown.
-
-        Fulfils C3.
         """
         common = {each.name: others.pop(each.name) for each in fields(AbstractCapability) if each.name in others}
         settings = {
@@ -124,47 +119,68 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
         return cls(RepeatGuardConfig.model_validate({**settings, **others}), **common)
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> RepeatGuard[AgentDepsT]:  # noqa: ARG002 - the framework's
-        """Give a run a memory of its own."""
+        """Return a guard for one run, with a memory of its own."""
         guard = copy.copy(self)
-        guard._memory = RunMemory()  # noqa: SLF001 - it is one of ours
+        guard._memory = None  # noqa: SLF001 - it is one of ours
         return guard
 
     async def before_model_request(
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Add the reminder that is missing at the end, if one is: to this request, and to the history.
+        """Add the reminder that is missing, if one is: to this request, and to the history.
 
         Args:
             ctx: The run.
             request_context: The request that is about to be sent.
 
         Returns:
-            The request that the framework is to go on with.
+            The request with the reminder.
 
         Raises:
             RepeatLoopError: The run is to end, as ``stop_after`` says.
         """
-        end: RepeatLoopError | None = None
-        with self._support.failing_open("a reminder"):
-            requested, history = request_context.messages, ctx.messages
-            missing = self._memory.missing(requested, ctx.run_id, self._support.new_chain)
-            if missing is None:
-                pass
-            elif isinstance(missing.reminder, Stop):
-                stop = replace(missing.reminder, agent_name=agent_name(ctx))
-                end = RepeatLoopError(stop, history)
-                self._support.announce(stop)
-            elif missing.message is not None and not holds_reminder(history[(newest_response(history) or 0) :]):
-                place = missing.index
-                request_context.messages = [*requested[:place], missing.message, *requested[place:]]
-                history.insert(_place_in(history), missing.message)
-                self._support.announce(replace(missing.reminder, agent_name=agent_name(ctx)))
-        if end is not None:
-            raise end
+        requested, history = request_context.messages, ctx.messages
+        memory = self._memory_of(ctx)
+
+        def deliver(insertions: Sequence[Insertion]) -> None:
+            kept = History(history)
+            if kept.holds_reminder():  # another guard's, and something has taken it out of the request
+                memory.is_announced = True
+                return
+            complete = list(requested)
+            for insertion in insertions:
+                message = reminder_message(insertion, requested, ctx.run_id)
+                complete.insert(insertion.index, message)
+                is_whole = len(history) == len(requested)
+                history.insert(insertion.index if is_whole else kept.end_of_model() or len(history), message)
+            request_context.messages = complete
+
+        self._guard.remind(ctx, requested, deliver, memory)
         return request_context
 
+    async def after_model_request(
+        self,
+        ctx: RunContext[AgentDepsT],
+        *,
+        request_context: ModelRequestContext,  # noqa: ARG002 - the framework's
+        response: ModelResponse,
+    ) -> ModelResponse:
+        """Note what the model has called, for a history that does not show it any more.
 
-def _place_in(history: Sequence[ModelMessage]) -> int:
-    """Find the place in the history, of which another capability may have sent a part, or copies."""
-    newest = newest_response(history)
-    return len(history) if newest is None else place_behind(history, newest)
+        Args:
+            ctx: The run.
+            request_context: The request.
+            response: What the model has responded. It is not changed.
+
+        Returns:
+            The response.
+        """
+        with self._guard.failing_open("a response"):
+            self._memory_of(ctx).note_response(History([response]))
+        return response
+
+    def _memory_of(self, ctx: RunContext[AgentDepsT]) -> RunMemory:
+        """Return what is remembered of a run. Other code may use one guard for several runs, one after the other."""
+        if self._memory is None or ctx.run_id != self._run_id:
+            self._memory, self._run_id = RunMemory(is_one_run=True), ctx.run_id
+        return self._memory

@@ -26,8 +26,6 @@ class RepeatLoopError(CoreRepeatLoopError, AgentRunError):
     Attributes:
         messages: The history of the run that has ended, the results of the last calls included;
             a list of its own. It may be given to a further run as it is.
-
-    Fulfils X5.
     """
 
     def __init__(self, stop: Stop, messages: Sequence[ModelMessage] = ()) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage
-from repeatguard_core import Reminder, RepeatGuardConfig, Stop
-from repeatguard_core.adapters import Guard as AdapterSupport
+from repeatguard_core import Reminder, RepeatGuardConfig
+from repeatguard_core.adapters import Insertion, insert
 
-from repeatguard_pydantic_ai._agents import agent_name
-from repeatguard_pydantic_ai._derivation import RunMemory
-from repeatguard_pydantic_ai._errors import RepeatLoopError
+from repeatguard_pydantic_ai._guard import RunGuard
+from repeatguard_pydantic_ai._transcript import reminder_message
 
 __all__ = ["RepeatGuardProcessor"]
 
@@ -28,14 +26,12 @@ class RepeatGuardProcessor:
 
     Args:
         config: Thresholds and tools; left out, the defaults.
-        untracked: Tells from a tool's name whether the tool is mere bookkeeping, to be passed
-            over like an excluded one. It must always answer the same for the same name.
+        untracked: Returns whether a tool is only bookkeeping, given its name, so that its calls
+            neither count nor reset. It must always return the same for the same name.
         on_reminder: Called with each new reminder, before the model gets it.
 
     Raises:
-        TypeError: ``config`` is no configuration, or one of the functions is none or is async.
-
-    Fulfils D12, M1, M5, M6, S1, S2, S3, S5, S6, X2 and X5.
+        TypeError: ``config`` is not a configuration, or one of the functions cannot be called or is async.
     """
 
     def __init__(
@@ -48,38 +44,34 @@ class RepeatGuardProcessor:
         if isinstance(config, RunContext | list):  # the framework has called the class in place of an object
             msg = "a history processor is a guard, RepeatGuardProcessor(), and not the class RepeatGuardProcessor"
             raise TypeError(msg)
-        self._support = AdapterSupport(config, untracked=untracked, on_reminder=on_reminder)
+        self._guard = RunGuard(config, untracked=untracked, on_reminder=on_reminder)
 
     def __repr__(self) -> str:
-        return f"RepeatGuardProcessor(config={self._support.config!r})"
+        return f"RepeatGuardProcessor(config={self._guard.config!r})"
 
     async def __call__(self, ctx: RunContext[Any], messages: list[ModelMessage] | None = None) -> list[ModelMessage]:
-        """Add the reminder that is missing at the end, if one is.
+        """Add the reminder that is missing, if one is.
 
         Args:
             ctx: The run.
             messages: Its history. It is not changed.
 
         Returns:
-            The history that the framework is to go on with.
+            The history with the reminder.
 
         Raises:
             RepeatLoopError: The run is to end, as ``stop_after`` says.
-            TypeError: There are no messages: it has been taken for something else.
+            TypeError: There are no messages, because the guard was not wrapped in ``ProcessHistory``.
         """
         if messages is None:  # the framework takes it for a function that makes capabilities
             msg = "a history processor goes into capabilities= as ProcessHistory(RepeatGuardProcessor())"
             raise TypeError(msg)
-        end: RepeatLoopError | None = None
-        with self._support.failing_open("a reminder"):
-            missing = RunMemory().missing(messages, ctx.run_id, self._support.new_chain)
-            if missing is not None:
-                reminder = replace(missing.reminder, agent_name=agent_name(ctx))
-                if isinstance(reminder, Stop):
-                    end = RepeatLoopError(reminder, ctx.messages)
-                elif missing.message is not None:
-                    messages = [*messages[: missing.index], missing.message, *messages[missing.index :]]
-                self._support.announce(reminder)
-        if end is not None:
-            raise end
-        return messages
+        history, complete = messages, messages
+
+        def deliver(insertions: Sequence[Insertion]) -> None:
+            nonlocal complete
+            complete = list(history)
+            insert(complete, insertions, lambda each: reminder_message(each, history, ctx.run_id))
+
+        self._guard.remind(ctx, history, deliver)
+        return complete
