@@ -59,6 +59,9 @@ class TestBoth(AdapterContract):
     driver = BothDriver()
 
 
+NOTHING_IN_SIGHT = "without a memory, only what is in sight counts"
+
+
 class ForgetfulGuard(RepeatGuard[Any]):
     """Knows nothing of the requests before."""
 

@@ -55,7 +55,7 @@ async def test_a_reminder_and_an_end_are_events_of_the_frameworks_span(
     with telemetry.span("mine"), pytest.raises(RepeatLoopError) as end:
         await run(guarded, streamed=streamed)
     name = "clerk" if KNOWS_ITS_AGENT else None
-    assert [each.agent_name for each in (*seen, end.value.stop)] == [name, name]
+    assert [*(each.agent_name for each in seen), end.value.stop.agent_name] == [name, name]
     assert [(event.name, event.attributes["repeatguard.count"]) for event in telemetry.events] == [
         ("repeatguard.reminder", 2),
         ("repeatguard.stop", 4),
