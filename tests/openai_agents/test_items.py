@@ -28,7 +28,7 @@ def find(*items: object) -> list[tuple[int, Reminder]]:
     """Return the reminders that are missing from a request, each with its place, for a threshold of two."""
     found: list[tuple[int, Reminder]] = []
     Guard(CONFIG).before_request(
-        SdkTranscript(items), lambda insertions: found.extend((each.index, each.reminder) for each in insertions)
+        SdkTranscript(items), lambda insertions: found.extend((each.place, each.reminder) for each in insertions)
     )
     return found
 

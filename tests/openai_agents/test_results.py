@@ -26,7 +26,7 @@ def places(*items: object, memory: RunMemory | None = None, config: RepeatGuardC
     """Return the places of the reminders where a changed result begins a new chain."""
     found: list[int] = []
     Guard(config).before_request(
-        SdkTranscript(items), lambda insertions: found.extend(each.index for each in insertions), memory=memory
+        SdkTranscript(items), lambda insertions: found.extend(each.place for each in insertions), memory=memory
     )
     return found
 

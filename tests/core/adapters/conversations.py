@@ -81,7 +81,7 @@ class Run:
         added: list[tuple[int, int]] = []
 
         def deliver(insertions: Sequence[Insertion]) -> None:
-            added.extend((each.index, each.reminder.count) for each in insertions)
+            added.extend((each.place, each.reminder.count) for each in insertions)
             insert(self.sent, insertions, lambda each: each.reminder.text)
 
         self.stop = self.guard.before_request(Flat(messages), deliver, memory=self.memory)

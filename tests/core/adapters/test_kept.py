@@ -32,7 +32,7 @@ class Conversation:
         transcript = Kept(list(self.messages))
 
         def write(insertion: Insertion) -> Message:
-            added.append((insertion.index, insertion.reminder.count))
+            added.append((insertion.place, insertion.reminder.count))
             return (Item(Kind.REMINDER, checkpoint=insertion.checkpoint()),)
 
         stop = self.guard.before_request(

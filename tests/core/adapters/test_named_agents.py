@@ -155,8 +155,8 @@ def test_messages_that_are_read_one_by_one() -> None:
     for index in range(len(messages)):
         for item in transcript[index]:
             scanner.add(item, index)
-        taken += [placement.index for placement in scanner.take_placements()]
+        taken += [placement.place for placement in scanner.take_placements()]
     scanner.add(Item(Kind.REMINDER), len(messages))
-    taken += [placement.index for placement in scanner.take_placements() if not placement.is_there]
+    taken += [placement.place for placement in scanner.take_placements() if not placement.is_there]
     assert taken == [5]
     assert scanner.placements == []

@@ -117,8 +117,9 @@ class State(NamedTuple):
     def _counts_after(self, call: TrackedCall) -> dict[int, CycleCount]:
         counts: dict[int, CycleCount] = {}
         identical_run = 0
+        digest = call.digest
         for length, other in enumerate(self.calls[: self.chain_length], 1):
-            if length > identical_run and call.digest == other.digest:
+            if length > identical_run and digest == other.digest:
                 counts[length] = _counted(self.counts.get(length, _NO_COUNT), length, _comparison(call, other))
                 if length == 1:
                     identical_run = counts[1].same_calls + 1

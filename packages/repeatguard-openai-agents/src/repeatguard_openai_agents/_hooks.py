@@ -62,10 +62,11 @@ class _Guard(Guard):
     def announce(self, decision: Decision) -> None:
         """Announce a reminder or a stop, and show it in the run's trace, without its arguments."""
         super().announce(decision)
-        is_stop = isinstance(decision, Stop)
-        threshold = decision.stop_after if is_stop else decision.threshold
-        data = {"tool": decision.tool_name, "count": decision.count, "threshold": threshold}
-        with custom_span(f"repeatguard.{'stop' if is_stop else 'reminder'}", data):
+        if isinstance(decision, Stop):
+            name, limit = "repeatguard.stop", decision.stop_after
+        else:
+            name, limit = "repeatguard.reminder", decision.threshold
+        with custom_span(name, {"tool": decision.tool_name, "count": decision.count, "threshold": limit}):
             pass
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -44,9 +44,9 @@ _ROLES_OF_INPUT: Final = frozenset({"developer", "system", "user"})
 class SdkTranscript(Transcript[object]):
     """Items as the SDK hands them over: dictionaries, or objects of the client's. It forgets what a hook adds."""
 
-    def read(self, index: int) -> Iterator[Item]:
+    def read(self, index: int) -> tuple[Item]:
         """Read an item, whatever it is."""
-        yield _read(_fields(self.messages[index]))
+        return (_read(_fields(self.messages[index])),)
 
     def answers(self, index: int) -> str | None:
         """Return the id of the call that an item is the result of, without reading more of it."""
@@ -55,6 +55,11 @@ class SdkTranscript(Transcript[object]):
         if isinstance(item_type, str) and _is_result(item_type):
             return _answered_call(item_type, fields)
         return None
+
+    def is_reminder(self, index: int) -> bool:
+        """Return whether an item is a reminder, without reading more of it."""
+        fields = _fields(self.messages[index]) if index < len(self.messages) else {}
+        return fields.get("role") in _ROLES_OF_INPUT and _is_reminder(fields.get("content"))
 
 
 def _read(fields: Mapping[str, object]) -> Item:

@@ -150,9 +150,9 @@ class RepeatGuard(AbstractCapability[AgentDepsT]):
             complete = list(requested)
             for insertion in insertions:
                 message = reminder_message(insertion, requested, ctx.run_id)
-                complete.insert(insertion.index, message)
+                complete.insert(insertion.place, message)
                 is_whole = len(history) == len(requested)
-                history.insert(insertion.index if is_whole else kept.end_of_model() or len(history), message)
+                history.insert(insertion.place if is_whole else kept.end_of_model() or len(history), message)
             request_context.messages = complete
 
         self._guard.remind(ctx, requested, deliver, memory)

@@ -127,7 +127,7 @@ def reminder_message(insertion: Insertion, messages: Sequence[ModelMessage], run
     }
     prompt = UserPromptPart([TextContent(reminder.text, metadata={_KEY: metadata})])
     # The framework sets it on the last message only, and early releases do not have it.
-    before: Any = messages[insertion.index - 1]
+    before: Any = messages[insertion.place - 1]
     more: dict[str, Any] = {"conversation_id": before.conversation_id} if _HAS_CONVERSATIONS else {}
     return ModelRequest([prompt], timestamp=prompt.timestamp, run_id=run_id, **more)
 

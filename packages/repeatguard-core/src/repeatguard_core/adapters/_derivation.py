@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from repeatguard_core._calls import ToolCall
 from repeatguard_core._chain import RepeatChain
 from repeatguard_core.adapters._items import Item, Kind
-from repeatguard_core.adapters._scanner import AgentChains, NewChain, Scanner, results_of, with_result
+from repeatguard_core.adapters._scanner import AgentChains, NewChain, Scanner, calls_with_results
 from repeatguard_core.adapters._transcript import AnyTranscript
 
 __all__ = ["derive", "newest_response"]
@@ -83,18 +83,9 @@ def _newest_first(
                 calls.append(item)
             elif item.kind is Kind.RESPONSE:
                 if calls and calls[0].agent == agent:
-                    yield _batch(calls[::-1], results[::-1], chain)
+                    yield calls_with_results(calls[::-1], results[::-1], chain)
                 calls, results = [], []
             elif item.kind is Kind.INPUT:
                 yield None
             elif item.checkpoint is not None:
                 yield item.checkpoint
-
-
-def _batch(calls: list[Item], results: list[Item], chain: RepeatChain) -> list[ToolCall]:
-    answers = results_of(calls, results)
-    return [
-        with_result(item.call, answer, chain)
-        for item, answer in zip(calls, answers, strict=True)
-        if item.call is not None
-    ]

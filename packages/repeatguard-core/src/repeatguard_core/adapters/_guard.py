@@ -6,10 +6,10 @@ import copy
 import inspect
 import logging
 import traceback
-from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from dataclasses import replace
+from typing import Final, NamedTuple, TypeVar
 
 from repeatguard_core._chain import RepeatChain
 from repeatguard_core._config import RepeatGuardConfig, ensure_config, ensure_sync_callable
@@ -39,18 +39,17 @@ def _find_recorder() -> Callable[[Decision], None] | None:
 _RECORD: Final = _find_recorder()
 
 
-@dataclass(frozen=True, slots=True)
-class Insertion:
+class Insertion(NamedTuple):
     """A reminder that is missing from a request.
 
     Attributes:
-        index: It belongs before the message at this index, or at the end.
+        place: It belongs before the message at this index, or at the end.
         reminder: What the model is to read.
         checkpoint: Returns what `RepeatChain.checkpoint` writes down at this place, for a framework
             that can keep it with the message.
     """
 
-    index: int
+    place: int
     reminder: Reminder
     checkpoint: Callable[[], str]
 
@@ -68,9 +67,9 @@ def insert(
     complete: list[_Message] = []
     start = 0
     for insertion in insertions:
-        complete += messages[start : insertion.index]
+        complete += messages[start : insertion.place]
         complete.append(write(insertion))
-        start = insertion.index
+        start = insertion.place
     messages[:] = [*complete, *messages[start:]]
 
 
@@ -145,7 +144,11 @@ class Guard:
             new: list[Decision] = [] if stop is None else [stop]
             if stop is None:
                 missing = [each for each in placements if not each.is_there]
-                insertions = list(_insertions(missing))
+                insertions = [
+                    Insertion(each.place, each.decision, each.checkpoint)
+                    for each in missing
+                    if isinstance(each.decision, Reminder)  # a stop that is not at the end is past
+                ]
                 if insertions:
                     new += _unseen(transcript, missing)
                     deliver(insertions)
@@ -232,14 +235,7 @@ def _open_placements(transcript: AnyTranscript, placements: Sequence[Placement])
     if not placements or not transcript.keeps_reminders:
         return placements
     newest = newest_response(transcript)
-    return [each for each in placements if newest == len(transcript) or each.index > newest]
-
-
-def _insertions(missing: Iterable[Placement]) -> Iterator[Insertion]:
-    """List the reminders; a stop that is not at the end is past."""
-    for each in missing:
-        if isinstance(each.decision, Reminder):
-            yield Insertion(each.index, each.decision, each.checkpoint)
+    return [each for each in placements if newest == len(transcript) or each.place > newest]
 
 
 def _unseen(transcript: AnyTranscript, missing: Sequence[Placement]) -> list[Decision]:
@@ -248,7 +244,7 @@ def _unseen(transcript: AnyTranscript, missing: Sequence[Placement]) -> list[Dec
     return [
         each.decision
         for each in missing
-        if each.index >= end and not each.is_given and isinstance(each.decision, Reminder)
+        if each.place >= end and not each.is_given and isinstance(each.decision, Reminder)
     ]
 
 

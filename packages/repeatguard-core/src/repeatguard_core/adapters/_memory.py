@@ -8,7 +8,7 @@ this could be dropped at any moment without changing a request.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from repeatguard_core.adapters._derivation import derive
 from repeatguard_core.adapters._items import Item, Kind
@@ -18,8 +18,7 @@ from repeatguard_core.adapters._transcript import AnyTranscript
 __all__ = ["RunMemory"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
+class _Given(NamedTuple):
     """A reminder that was given, and how its place is found again.
 
     Attributes:
@@ -32,13 +31,19 @@ class _Given:
     answers: str | None
     before: object
 
-    def at(self, index: int, transcript: AnyTranscript) -> _Given:
-        """Return it at its place of now."""
-        is_there = _is_reminder_at(index, transcript)
+    def at(self, place: int, transcript: AnyTranscript) -> _Given | None:
+        """Return it at a place; None if the message before that is not the one that it was given after."""
         placement = self.placement
-        if (placement.index, placement.is_there, placement.is_given) == (index, is_there, True):
+        if self.answers is None:
+            is_before = transcript.messages[place - 1] == self.before if 0 < place <= len(transcript) else place == 0
+        else:
+            is_before = 0 < place <= len(transcript) and transcript.answers(place - 1) == self.answers
+        if not is_before:
+            return None
+        is_there = transcript.is_reminder(place)
+        if place == placement.place and is_there == placement.is_there:
             return self
-        return replace(self, placement=replace(placement, index=index, is_there=is_there, is_given=True))
+        return self._replace(placement=placement._replace(place=place, is_there=is_there))
 
 
 class RunMemory:
@@ -186,34 +191,24 @@ class RunMemory:
         """Find the places of the reminders that were given earlier and whose place is still in sight."""
         moved: list[_Given] = []
         for given in self._given:  # as long as only the end changes, each is where it was
-            index = given.placement.index + shift
-            if _is_place_of(given, index, transcript):
-                yield given.at(index, transcript)
-            else:
+            found = given.at(given.placement.place + shift, transcript)
+            if found is None:
                 moved.append(given)
+            else:
+                yield found
         if moved:
             places = {transcript.answers(index): index + 1 for index in range(len(transcript))}
             for given in moved:
-                if given.answers is not None and given.answers in places:
-                    yield given.at(places[given.answers], transcript)
+                found = given.at(places.get(given.answers, 0), transcript) if given.answers is not None else None
+                if found is not None:
+                    yield found
 
 
 def _given(placement: Placement, transcript: AnyTranscript) -> _Given:
-    before = placement.index - 1
+    before = placement.place - 1
     answers = transcript.answers(before) if before >= 0 else None
-    return _Given(placement, answers, transcript.messages[before] if answers is None and before >= 0 else None)
-
-
-def _is_place_of(given: _Given, index: int, transcript: AnyTranscript) -> bool:
-    if not 0 < index <= len(transcript):
-        return index == 0 == given.placement.index
-    if given.answers is not None:
-        return transcript.answers(index - 1) == given.answers
-    return bool(transcript.messages[index - 1] == given.before)
-
-
-def _is_reminder_at(index: int, transcript: AnyTranscript) -> bool:
-    return index < len(transcript) and any(item.kind is Kind.REMINDER for item in transcript[index])
+    message = transcript.messages[before] if before >= 0 and answers is None else None
+    return _Given(placement._replace(is_given=True), answers, message)
 
 
 def _is_result(item: Item) -> bool:
@@ -272,6 +267,6 @@ def _has_input_before(start: int, transcript: AnyTranscript) -> bool | None:
 
 def _end_before_reminders(transcript: AnyTranscript) -> int:
     end = len(transcript)
-    while end and _is_reminder_at(end - 1, transcript):
+    while end and transcript.is_reminder(end - 1):
         end -= 1
     return end

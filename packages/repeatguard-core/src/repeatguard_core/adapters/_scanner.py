@@ -7,9 +7,9 @@ always has the same reminders at the same places.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 from repeatguard_core._calls import ToolCall
 from repeatguard_core._chain import RepeatChain
@@ -17,7 +17,7 @@ from repeatguard_core._reminder import Decision, Stop
 from repeatguard_core.adapters._items import Item, Kind
 from repeatguard_core.adapters._transcript import AnyTranscript
 
-__all__ = ["AgentChains", "Batch", "NewChain", "Placement", "Scanner", "results_of", "with_result"]
+__all__ = ["AgentChains", "Batch", "NewChain", "Placement", "Scanner", "calls_with_results"]
 
 NewChain: TypeAlias = Callable[[], RepeatChain]
 
@@ -52,7 +52,10 @@ class AgentChains:
 
     def chain_of(self, agent: str | None) -> RepeatChain:
         """Return an agent's chain."""
-        return self._chains.setdefault(agent, self._new_chain())
+        chain = self._chains.get(agent)
+        if chain is None:
+            chain = self._chains[agent] = self._new_chain()
+        return chain
 
     def reset(self) -> None:
         """Start again, because there is new input."""
@@ -82,19 +85,18 @@ class AgentChains:
         return self._held.pop(agent, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """A decision and its place.
 
     Attributes:
-        index: The reminder belongs before the message at this index, or at the end.
+        place: The reminder belongs before the message at this index, or at the end.
         decision: What is due there.
         checkpoint: Writes down the chain as it stands there; see `RepeatChain.checkpoint`.
         is_there: Whether a reminder is there already.
         is_given: Whether it was given in an earlier request, and has to be put back.
     """
 
-    index: int
+    place: int
     decision: Decision
     checkpoint: Callable[[], str]
     is_there: bool = False
@@ -107,6 +109,7 @@ class Batch:
     Attributes:
         agent: The name of the agent that made the calls, if the conversation names it.
         hands_off_to: The name of the agent that takes over with its results.
+        has_answers: Whether the application has answered one of the calls.
         last_call: The index of the message with the last of its calls that is in sight.
         last_result: The same of its results.
     """
@@ -114,28 +117,23 @@ class Batch:
     def __init__(self) -> None:
         self.agent: str | None = None
         self.hands_off_to: str | None = None
+        self.has_answers = False
         self.last_call = self.last_result = -1
         self._calls: list[Item] = []
         self._results: list[Item] = []
         self._waiting: dict[str | None, int] = {}  # how many results are missing, by the id of their calls
-        self._has_answers = False
 
     def __copy__(self) -> Batch:
         """Return a batch of the same calls and results, which are out of sight now."""
         other = Batch()
         other.agent, other.hands_off_to = self.agent, self.hands_off_to
         other._calls, other._results = list(self._calls), list(self._results)
-        other._waiting, other._has_answers = dict(self._waiting), self._has_answers
+        other._waiting, other.has_answers = dict(self._waiting), self.has_answers
         return other
 
     def __bool__(self) -> bool:
         """Return whether there are calls or results in it."""
         return bool(self._calls or self._results)
-
-    @property
-    def has_answers(self) -> bool:
-        """Whether the application has answered one of the calls."""
-        return self._has_answers
 
     @property
     def is_waiting(self) -> bool:
@@ -156,24 +154,39 @@ class Batch:
         self._results.append(item)
         missing = self._waiting.pop(item.call_id, 0)
         if missing:
-            self._has_answers = True
+            self.has_answers = True
         if missing > 1:
             self._waiting[item.call_id] = missing - 1
         if item.hands_off_to is not None:
             self.hands_off_to = item.hands_off_to
 
-    def calls(self, chain: RepeatChain) -> Iterator[ToolCall]:
+    def calls(self, chain: RepeatChain) -> list[ToolCall]:
         """List the calls, with their results where these are compared. The call that hands over is left out."""
-        answers = results_of(self._calls, self._results)
-        for item, answer in zip(self._calls, answers, strict=True):
-            if item.call is not None and (answer is None or answer.hands_off_to is None):
-                yield with_result(item.call, answer, chain)
+        return calls_with_results(self._calls, self._results, chain)
 
 
-def results_of(calls: Sequence[Item], results: Sequence[Item]) -> list[Item | None]:
-    """Find the result of each call. Calls with one id take the results with that id in order."""
-    if [call.call_id for call in calls] == [result.call_id for result in results]:
-        return list(results)  # they nearly always are in order
+def calls_with_results(calls: Sequence[Item], results: Sequence[Item], chain: RepeatChain) -> list[ToolCall]:
+    """List calls for a chain, with their results where it compares these.
+
+    Calls with one id take the results with that id in order. The call that hands over is left out.
+
+    Args:
+        calls: The calls of a response.
+        results: What came after them.
+        chain: The chain that they are for.
+    """
+    made = [item.call for item in calls if item.call is not None]
+    if not any(chain.compares_results(call.name) for call in made) and not any(map(_hands_off, results)):
+        return made
+    answered = zip(made, _results_of(calls, results), strict=True)
+    return [_with_result(call, answer, chain) for call, answer in answered if not _hands_off(answer)]
+
+
+def _hands_off(answer: Item | None) -> bool:
+    return answer is not None and answer.hands_off_to is not None
+
+
+def _results_of(calls: Sequence[Item], results: Sequence[Item]) -> list[Item | None]:
     by_id: dict[str | None, list[Item]] = {}
     for result in results:
         by_id.setdefault(result.call_id, []).append(result)
@@ -181,8 +194,7 @@ def results_of(calls: Sequence[Item], results: Sequence[Item]) -> list[Item | No
     return [next(queues.get(call.call_id, iter(())), None) for call in calls]
 
 
-def with_result(call: ToolCall, answer: Item | None, chain: RepeatChain) -> ToolCall:
-    """Return the call with its result, if results are compared for its tool."""
+def _with_result(call: ToolCall, answer: Item | None, chain: RepeatChain) -> ToolCall:
     if answer is None or answer.result is None or not chain.compares_results(call.name):
         return call
     result = answer.result() if callable(answer.result) else answer.result
@@ -280,7 +292,7 @@ class Scanner:
                 elif kind is Kind.RESPONSE:
                     self._marks_responses = True
                     self._give_held(item.agent, index)
-        if kind is not Kind.REMINDER and kind is not Kind.ASIDE:
+        if self.stop is not None and kind is not Kind.REMINDER and kind is not Kind.ASIDE:
             self.stop = None
 
     def finish(self, end: int) -> None:
@@ -347,7 +359,7 @@ class Scanner:
         if self._chains.agent == target:
             return
         last = self.placements[-1:]
-        due = [placement for placement in last if placement.index == end]
+        due = [placement for placement in last if placement.place == end]
         self.placements = self.placements[: len(self.placements) - len(due)]
         self.stop = None
         held = self._chains.hand_over(target, due[0].decision if due else None)
@@ -356,7 +368,7 @@ class Scanner:
 
     def _give_held(self, agent: str | None, index: int) -> None:
         """Place what is held for an agent before its request, unless something else is due there."""
-        if self.placements and self.placements[-1].index == index:
+        if self.placements and self.placements[-1].place == index:
             return
         held = self._chains.release(agent)
         if held is not None:
@@ -377,5 +389,5 @@ class Scanner:
         if self._is_told:  # then it is the one that was held
             self._chains.release(self._chains.agent)
         else:
-            self.placements[-1] = replace(self.placements[-1], is_there=True)
+            self.placements[-1] = self.placements[-1]._replace(is_there=True)
             self._is_told = True

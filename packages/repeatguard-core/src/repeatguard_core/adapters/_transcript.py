@@ -64,6 +64,16 @@ class Transcript(abc.ABC, Generic[Message]):
         """
         return next((item.call_id for item in reversed(self[index]) if item.kind is Kind.RESULT), None)
 
+    def is_reminder(self, index: int) -> bool:
+        """Return whether there is a message at an index and it is, or holds, a reminder.
+
+        An adapter can override it where that can be told without reading the message.
+
+        Args:
+            index: The message's index, or the number of messages.
+        """
+        return index < len(self) and any(item.kind is Kind.REMINDER for item in self[index])
+
     def end_of_model(self) -> int:
         """Return the index after the last message that comes from the model, or that answers it.
 
