@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
-from repeatguard_core._state import TRANSITIONS, Event
+from repeatguard_core._state import TRANSITIONS, Event, State
 
 from tests.core.decisions import reminders_among
 
@@ -226,3 +226,10 @@ def test_what_a_reminder_says_of_itself() -> None:
         ("run_sql", 4, 4, False),
     ]
     assert all(r.arguments == '{"q":"select 1"}' for r in reminders)
+
+
+@pytest.mark.rules("D6")
+def test_an_untracked_call_leaves_the_state_as_it_is() -> None:
+    """The table has a row for it."""
+    state = State(4, chain_length=2)
+    assert state.after("untracked call") is state

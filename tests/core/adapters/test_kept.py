@@ -98,6 +98,14 @@ def test_a_checkpoint_is_enough_to_go_on(cut: tuple[Message, ...]) -> None:
     assert conversation.turn(call(3)) == [(len(cut) + 3, 3)]
 
 
+@pytest.mark.rules("D11", "M6")
+def test_a_reminder_without_a_checkpoint_changes_nothing() -> None:
+    """The framework has not kept it. What came before is read."""
+    conversation = Conversation(PROMPT, *turns(2))
+    conversation.messages += [(Item(Kind.REMINDER),), (RESPONSE, call(2)), (result(2),)]
+    assert conversation.request() == [(8, 3)]
+
+
 @pytest.mark.rules("D11")
 def test_a_checkpoint_that_alone_is_in_sight_when_a_run_begins_counts_on() -> None:
     """Though there is no response to read back from."""

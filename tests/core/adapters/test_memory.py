@@ -227,6 +227,10 @@ def test_a_batch_that_is_cut_in_the_middle_keeps_its_calls() -> None:
     run.respond(call(2, '{"job": "2"}'), call(3), call(4))
     assert run.request(call(3), call(4), result(3), result(4)) == [(4, 2)]
     run = started()
+    run.respond(call(2, '{"job": "2"}'), call(3), call(4))
+    history = (USER, call(1), result(1))
+    assert run.request(*history, call(3), call(4), result(3), result(4)) == [(7, 2)]
+    run = started()
     run.respond(call(2), call(3))
     assert run.request(USER, result(3)) == [(2, 3)]
 
@@ -320,7 +324,9 @@ def test_a_handoff_that_the_server_keeps() -> None:
     """Its result is in sight, its call is not."""
     run = Run()
     run.request(USER)
+    assert run.memory is not None
     run.respond(call(1), call(9, name="to_b"))
+    run.memory.note_handoff("b")
     assert run.request(result(1), handoff(9, "b")) == []
     run.respond(call(2))
     assert run.request(result(2)) == []

@@ -241,11 +241,8 @@ def _open_placements(transcript: AnyTranscript, placements: Sequence[Placement])
 def _unseen(transcript: AnyTranscript, missing: Sequence[Placement]) -> list[Decision]:
     """List what the model has not been sent yet."""
     end = transcript.end_of_model()
-    return [
-        each.decision
-        for each in missing
-        if each.place >= end and not each.is_given and isinstance(each.decision, Reminder)
-    ]
+    new = (each.decision for each in missing if each.place >= end and not each.is_given)
+    return [decision for decision in new if isinstance(decision, Reminder)]
 
 
 def _refuse_awaitable(answer: object) -> None:

@@ -249,11 +249,6 @@ class Scanner:
             return Scanner(chains)
         return Scanner(chains, copy.copy(self.batch))
 
-    @property
-    def agent(self) -> str | None:
-        """The agent that the calls belong to now; None if the conversation does not name it."""
-        return self._chains.agent
-
     def scan(self, transcript: AnyTranscript, start: int = 0) -> None:
         """Go through the messages of a request that is about to be sent.
 
