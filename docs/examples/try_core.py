@@ -6,7 +6,7 @@ goes to the model as a user message, after the results of all calls of that resp
 
 from __future__ import annotations
 
-from repeatguard_core import RepeatChain, RepeatGuardConfig, ToolCall
+from repeatguard_core import Reminder, RepeatChain, RepeatGuardConfig, ToolCall
 
 SCRIPT = [
     [ToolCall("search", '{"query": "opening hours"}')],
@@ -19,12 +19,12 @@ def main() -> None:
     """Play three responses of a model that repeats itself in three spellings."""
     chain = RepeatChain(RepeatGuardConfig(exclude=("update_plan",)))
     messages: list[dict[str, str]] = [{"role": "user", "content": "When do they open?"}]
-    chain.reset()  # a message of the user's is new material
+    chain.reset()  # a user message is new input
     for calls in SCRIPT:
         messages.extend({"role": "assistant", "content": f"{call.name}({call.arguments})"} for call in calls)
         messages.extend({"role": "tool", "content": "nothing found"} for _ in calls)
         reminder = chain.observe(calls)
-        if reminder is not None:
+        if isinstance(reminder, Reminder):  # and not the end of the run, which stop_after asks for
             messages.append({"role": "user", "content": reminder.text})
     for message in messages:
         print(f"{message['role']:9}  {message['content']}")

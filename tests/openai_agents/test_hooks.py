@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from agents import Agent, AgentHooks, RunConfig, RunHooks, Runner
+from repeatguard_core.adapters import RunMemory
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
 
 from tests.openai_agents.scripted_model import Request, ScriptedModel, both_ways, call, reminders, run_to_the_end, say
@@ -211,4 +212,4 @@ async def test_many_runs_at_once_leave_nothing_behind() -> None:
     await asyncio.gather(*(run(model, guard) for model in models))
     assert {len(reminders(model.requests[-1])) for model in models} == {1}
     gc.collect()
-    assert len(guard._guard._memories) == 0
+    assert not [held for held in gc.get_objects() if isinstance(held, RunMemory)]

@@ -203,7 +203,11 @@ def test_results_are_worked_out_only_where_they_are_compared() -> None:
     asked: list[int] = []
 
     def lazy(number: int) -> Item:
-        return result(number, lambda: asked.append(number) or "same")
+        def work_out() -> str:
+            asked.append(number)
+            return "same"
+
+        return result(number, work_out)
 
     for policy in ("count", "reset"):
         history: Sequence[Message] = [PROMPT]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -334,6 +335,11 @@ def test_a_handoff_that_the_server_keeps() -> None:
     assert run.request(result(3)) == [(1, 2)]
 
 
+def other_call(number: int) -> Item:
+    """Make a call with other arguments."""
+    return call(number, '{"job": "2"}')
+
+
 kinds = st.sampled_from(["call", "call", "other call", "search", "thought"])
 steps = st.lists(st.tuples(st.lists(kinds, min_size=1, max_size=4), st.booleans()), max_size=8)
 
@@ -350,7 +356,7 @@ def test_with_everything_in_sight_nothing_is_remembered_that_could_not_be_derive
     placed: list[tuple[int, int]] = []
     for response, steers in script:
         number = next(numbers)
-        made = {"call": call, "other call": lambda each: call(each, '{"job": "2"}'), "search": hosted}
+        made: dict[str, Callable[[int], Item]] = {"call": call, "other call": other_call, "search": hosted}
         output = [made[kind](number * 10 + i) if kind in made else ANSWER for i, kind in enumerate(response)]
         run.respond(*output)
         results = [result(0)._replace(call_id=item.call_id) for item in output if item.awaits_result]

@@ -6,7 +6,7 @@ import copy
 import inspect
 import logging
 import traceback
-from collections.abc import Callable, Iterator, MutableSequence, Sequence
+from collections.abc import Callable, Generator, MutableSequence, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
@@ -196,7 +196,7 @@ class Guard:
         return self._failing_open(where)
 
     @contextmanager
-    def _failing_open(self, where: str) -> Iterator[None]:
+    def _failing_open(self, where: str) -> Generator[None]:
         try:
             yield
         except Exception as error:  # noqa: BLE001 - advice must never break what it advises
