@@ -446,3 +446,10 @@ def test_a_handoff_that_goes_astray_is_noticed() -> None:
         check_deliveries([main, main], [("main", ""), ("second", "")], "D12")
     with pytest.raises(ContractError, match="S1: there were 1 requests to the two agents, not 2"):
         check_deliveries([main], [("main", ""), ("second", "")], "D12")
+
+
+def test_tools_that_are_made_once_find_the_player() -> None:
+    """It is the one that was made last."""
+    player = ScriptPlayer(Script((Run("go", (Turn(text="done"),)),)), Options())
+    assert ScriptPlayer.current() is player
+    assert player.role.agent == "main"
