@@ -133,6 +133,7 @@ def test_new_input_takes_the_conversation_out_of_all_hands() -> None:
     """All chains start again."""
     assert at_two(USER, *TO_B, *ONCE, USER, *ONCE) == []
     assert at_two(USER, *TO_B, *ONCE, USER, *TO_A, *TO_B, *ONCE) == []
+    assert at_two(USER, *TO_B, USER, *ONCE, *TO_A, *TO_B, *ONCE) == []
 
 
 BOTH = (call(), call(9, name="to_a"), result(), handoff(9, "a"))
