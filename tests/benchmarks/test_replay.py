@@ -229,7 +229,7 @@ def test_every_policy_is_played_without_cycles_and_with_them(file: Path, tmp_pat
     assert outs[0].read_bytes() == outs[1].read_bytes()
     configurations = json.loads(outs[0].read_text(encoding="utf-8"))["configurations"]
     assert [(each["max_cycle_length"], each["on_changed_result"]) for each in configurations] == [
-        (length, policy) for length in (1, 4) for policy in ("count", "reset", "defer")
+        (length, policy) for length in (1, 8) for policy in ("count", "reset", "defer")
     ]
     (three, *_) = configurations[3]["thresholds"]
     assert three["precision"]["part"] == 2
@@ -241,7 +241,7 @@ def test_it_runs_as_the_readme_says(file: Path) -> None:
     """As a module, from the repository."""
     command = [sys.executable, "-W", "error", "-m", "benchmarks.replay", str(file), "--policy", "defer"]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, encoding="utf-8").stdout
-    assert 'on_changed_result="defer", max_cycle_length=4' in printed
+    assert 'on_changed_result="defer", max_cycle_length=8' in printed
     assert '"count"' not in printed
 
 
