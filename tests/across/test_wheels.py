@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,11 +11,14 @@ from pathlib import Path
 
 import pytest
 import repeatguard_core
+import repeatguard_core.adapters
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from tests.across.distributions import ADAPTERS, CORE, KIT, PACKAGES, ROOT, Distribution
 
+#: The modules of the core that others may import, each with what it exports.
+PUBLIC = {module.__name__: set(module.__all__) for module in (repeatguard_core, repeatguard_core.adapters)}
 MIT = (ROOT / "LICENSE").read_bytes()
 
 
@@ -149,19 +153,29 @@ def test_the_kit_requires_the_core_of_its_own_version(wheels: dict[str, Distribu
     assert points.decode().split() == ["[pytest11]", "repeatguard", "=", "repeatguard_pytest"]
 
 
-def test_the_chain_imports_no_file_no_clock_and_no_words() -> None:
-    """It is a state machine, fed from outside."""
-    modules = {module for module, _ in imports(ROOT / "packages/repeatguard-core/src/repeatguard_core/_chain.py")}
+@pytest.mark.parametrize("name", ["_state.py", "_chain.py"])
+def test_the_state_machine_imports_no_file_no_clock_and_no_logging(name: str) -> None:
+    """It is fed from outside."""
+    modules = {module for module, _ in imports(ROOT / "packages/repeatguard-core/src/repeatguard_core" / name)}
     assert not modules & {"datetime", "io", "json", "logging", "os", "pathlib", "re", "time", "tomllib"}
 
 
 @pytest.mark.parametrize("package", ADAPTERS)
 def test_an_adapter_imports_the_cores_public_names_and_its_framework(package: str) -> None:
     """No underscored module of the core's, no kit, and no other adapter."""
-    siblings = {name.replace("-", "_") for name in PACKAGES} - {"repeatguard_core", package.replace("-", "_")}
+    siblings = {name.replace("-", "_") for name in PACKAGES} | {"repeatguard_pytest"}
+    siblings -= {"repeatguard_core", package.replace("-", "_")}
     for file in sources(package):
         for module, name in imports(file):
             assert module.partition(".")[0] not in siblings, f"{file.name} imports {module}"
-            if module.startswith("repeatguard_core"):
-                assert module == "repeatguard_core", f"{file.name} imports {module}"
-                assert name in repeatguard_core.__all__, f"{file.name} imports {name}"
+            if module.partition(".")[0] == "repeatguard_core":
+                assert module in PUBLIC, f"{file.name} imports {module}"
+                assert name in PUBLIC[module], f"{file.name} imports {name} from {module}"
+
+
+def test_the_core_has_no_test_code(wheels: dict[str, Distribution]) -> None:
+    """No test, no part of the contract kit, and no entry point for pytest."""
+    for name, content in wheels[CORE].files.items():
+        assert not re.search(r"(^|[/_])(test|tests|testing|conftest)\b", name), name
+        assert not name.endswith("entry_points.txt")
+        assert not name.endswith(".py") or not re.search(rb"\b(pytest|hypothesis|repeatguard_testing)\b", content), name
