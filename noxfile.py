@@ -253,7 +253,8 @@ def typing(session: nox.Session) -> None:
     editable = [argument for package in PACKAGES for argument in ("-e", str(package.folder))]
     session.install(*editable, *dependency_group("typing"), *dependency_group("release"), *ALL_TEST_REQUIREMENTS)
     folders = sorted(str(file.parent) for package in PACKAGES for file in package.folder.glob("src/*/py.typed"))
-    for folder in [*folders, "tests", "benchmarks", "docs/examples", "docs/site", "releasing", "noxfile.py"]:
+    others = ["tests", "benchmarks", "docs/examples", "docs/site", "releasing", "scaffolding", "noxfile.py"]
+    for folder in [*folders, *others]:
         session.run("mypy", folder)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
 

@@ -78,13 +78,12 @@ def test_each_framework_has_an_example() -> None:
         ),
     ],
 )
-def test_one_file_drives_all_three(
+def test_one_file_drives_all_frameworks(
     folder: Path, play: Callable[[str], str], settings: str, counts: list[int], end: str
 ) -> None:
     """The same reminders at the same calls, to the letter, and the same end."""
     (folder / "repeatguard.toml").write_text(settings, encoding="utf-8")
     outputs = [play(name) for name in USES]
-    assert len(outputs) == 3
     assert len(set(outputs)) == 1
     assert told(outputs[0]) == counts
     assert outputs[0].endswith(f"{end}\n")

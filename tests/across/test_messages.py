@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,9 +17,21 @@ from repeatguard_autogen import RepeatGuardConfig, RepeatGuardHandler
 from repeatguard_core import RepeatChain, RepeatLoopError, Stop, ToolCall
 from repeatguard_core.adapters import Guard
 from repeatguard_openai_agents import RepeatGuardHooks
-from repeatguard_pydantic_ai import RepeatGuard, RepeatGuardProcessor
 
-GUARDS: list[Any] = [RepeatGuardHooks, RepeatGuard, RepeatGuardProcessor, RepeatGuardHandler]
+from tests.across.distributions import ADAPTERS
+
+
+def _guards() -> Iterator[Any]:
+    """Find the classes that an adapter's users make a guard from: those that take a configuration."""
+    arguments = {"config", "untracked", "on_reminder"}
+    for package in ADAPTERS:
+        module = importlib.import_module(package.replace("-", "_"))
+        exported = [getattr(module, name) for name in module.__all__]
+        own = [each for each in exported if inspect.isclass(each) and each.__module__.startswith(module.__name__)]
+        yield from (each for each in own if arguments <= set(inspect.signature(each).parameters))
+
+
+GUARDS = list(_guards())
 guards = pytest.mark.parametrize("guard", GUARDS)
 NO_CONFIG = (
     "; write RepeatGuardConfig(thresholds=(3, 6)), RepeatGuardConfig.from_toml(path) for a file, "
