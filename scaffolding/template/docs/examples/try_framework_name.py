@@ -39,7 +39,7 @@ class StuckModel:
 
     def create(self, *, messages: list[dict[str, Any]], **_: Any) -> Any:
         """Respond."""
-        if "consecutive_calls" in messages[-1]["content"] or "get_status!" in messages[-1]["content"]:
+        if "consecutive_calls" in messages[-1]["content"]:
             answer = "The export is still pending, with 0 rows so far. I will not wait any longer."
             message: dict[str, Any] = {"role": "assistant", "content": answer}
         else:
@@ -63,7 +63,7 @@ def run(client: Any, messages: list[dict[str, Any]], before_request: Callable[[l
         for call in calls:
             content = get_status(**json.loads(call["function"]["arguments"]))
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
-    raise TimeoutError(f"the budget of {BUDGET} requests is used up")
+    raise TimeoutError
 
 
 def show(guard: Callable[[list[dict[str, Any]]], None] | None) -> int:

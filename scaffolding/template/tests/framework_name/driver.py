@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import repeatguard_framework_name as adapter
 from repeatguard_core import RepeatGuardConfig
-from repeatguard_framework_name import RepeatGuard, RepeatLoopError
 from repeatguard_testing import (
     RETURNING_TOOLS,
     Called,
@@ -47,12 +47,12 @@ class FrameworkDriver(Driver):
         Capability.SUMMED_UP_HISTORY: "the loop sends all its messages",
     }
 
-    def guard(self, config: RepeatGuardConfig, **options: Any) -> RepeatGuard:
-        return RepeatGuard(config, **options)
+    def guard(self, config: RepeatGuardConfig, **options: Any) -> adapter.RepeatGuard:
+        return adapter.RepeatGuard(config, **options)
 
     async def play(self, script: Script, make_guard: MakeGuard | None, options: Options) -> Sequence[Request]:
         player = ScriptPlayer(script, options)
-        guard: RepeatGuard | None = make_guard() if make_guard else None
+        guard: adapter.RepeatGuard | None = make_guard() if make_guard else None
         hooks: list[Any] = [guard] * (1 + options.wired_twice) if guard else []
         user_hooks = [lambda _: options.user_hook()] if options.user_hook else []  # type: ignore[misc]
 
@@ -73,7 +73,7 @@ class FrameworkDriver(Driver):
             messages.append({"role": "user", "content": run.prompt})
             try:
                 await loop(player, player.main, tools, messages, [*hooks, *user_hooks])
-            except RepeatLoopError as end:
+            except adapter.RepeatLoopError as end:
                 options.on_stop(end.tool_name, end.count, end.arguments)
         return player.requests
 
