@@ -72,7 +72,7 @@ class FrameworkDriver(Driver):
             messages = json.loads(json.dumps(messages)) if run.from_storage else messages
             messages.append({"role": "user", "content": run.prompt})
             try:
-                await loop(player, player.main, tools, messages, [*hooks, *user_hooks])
+                await loop(player, None, tools, messages, [*hooks, *user_hooks])
             except adapter.RepeatLoopError as end:
                 options.on_stop(end.tool_name, end.count, end.arguments)
         return player.requests
@@ -80,7 +80,7 @@ class FrameworkDriver(Driver):
 
 async def loop(
     player: ScriptPlayer,
-    role: Role,
+    role: Role | None,
     tools: Mapping[str, Callable[..., Any]],
     messages: list[Message],
     hooks: Sequence[Callable[[list[Message]], None]],
