@@ -1,9 +1,9 @@
 """All checks of the repository: `nox` runs them, `nox -l` lists them.
 
 Packages are found by looking under packages/. For each, tests/ has a folder of its name, without
-"repeatguard-" and with underscores. For the core and for each adapter, docs/examples/ has a file of
-that name behind "try_", and one behind "use_" for a framework, since a file by a framework's name
-would be imported in its place.
+"repeatguard-" and with underscores. For the core and for each adapter, docs/examples/ has a file
+try_<that name>.py, and for a framework also use_<that name>.py. A file with nothing but a framework's
+name would be imported in its place.
 """
 
 from __future__ import annotations

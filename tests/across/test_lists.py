@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scaffolding.lists import PAGES, packages, render
+from scaffolding.lists import PAGES, Package, packages, render
 from tests.across.distributions import ADAPTERS, PACKAGES, ROOT
+from tests.across.pages import anchors
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -19,3 +20,12 @@ def test_the_lists_have_every_package() -> None:
     found = packages(ROOT)
     assert sorted(package.name for package in found) == PACKAGES
     assert sorted(package.name for package in found if package.is_adapter) == sorted(ADAPTERS)
+
+
+@pytest.mark.parametrize(
+    "package", [package for package in packages(ROOT) if package.is_adapter], ids=lambda package: package.name
+)
+def test_every_frameworks_page_has_the_same_sections(package: Package) -> None:
+    """So that whoever changes the framework knows where to look."""
+    sections = {"what-counts", "which-results-are-compared", "when-reminders-are-not-enough", "limits"}
+    assert sections <= anchors(ROOT / f"docs/{package.short}.md")

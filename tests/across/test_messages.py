@@ -64,6 +64,12 @@ class Later:
         return True
 
 
+def test_every_adapter_has_a_guard() -> None:
+    """It is found, and so is held to what follows."""
+    modules = {guard.__module__.partition(".")[0] for guard in GUARDS}
+    assert modules == {package.replace("-", "_") for package in ADAPTERS}
+
+
 @pytest.mark.rules("C2")
 @guards
 @pytest.mark.parametrize(
