@@ -30,11 +30,6 @@ from tests.autogen.playing import TOOLS, AgentPlayer, PlayedClient, Player
 #: It came with release 0.6.2; before, an agent always ends its turn after its calls.
 LOOPS_WITHIN_A_TURN = "max_tool_iterations" in inspect.signature(AssistantAgent).parameters
 NOBODY_IS_ASKED = "an agent asks nobody before it runs a tool"
-NOT_YET = {
-    Capability.HANDOFF: "not yet: a chain that goes on when its agent gets control back",
-    Capability.OTHER_AGENTS_WORDS: "not yet: another agent's words are not new input",
-    Capability.SUMMED_UP_HISTORY: "not yet: a history of which nothing is in sight",
-}
 NEVER = {Capability.KEPT_ELSEWHERE: "a context holds the whole conversation"}
 
 
@@ -119,7 +114,7 @@ class AcrossTurnsDriver(_AutoGenDriver):
 
     name = "autogen, agent across turns"
     player = _AcrossTurns
-    lacks = {Capability.DENIED_CALL: NOBODY_IS_ASKED, **NEVER, **NOT_YET}  # noqa: RUF012 - it is never changed
+    lacks = {Capability.DENIED_CALL: NOBODY_IS_ASKED, **NEVER}  # noqa: RUF012 - it is never changed
 
 
 class _WithinATurn(_AcrossTurns):
@@ -169,7 +164,12 @@ class WithinATurnDriver(_AutoGenDriver):
 
     name = "autogen, agent within a turn"
     player = _WithinATurn
-    lacks = {Capability.DENIED_CALL: NOBODY_IS_ASKED, **NEVER, **NOT_YET}  # noqa: RUF012 - it is never changed
+    lacks = {  # noqa: RUF012 - it is never changed
+        **NEVER,
+        Capability.DENIED_CALL: NOBODY_IS_ASKED,
+        Capability.HANDOFF: "a context that is made before its agent cannot know which names are agents'",
+        Capability.OTHER_AGENTS_WORDS: "a context that is made before its agent cannot know which names are agents'",
+    }
 
 
 class _HappensBetweenTurns(TerminationCondition):
@@ -270,7 +270,7 @@ class TeamDriver(_AutoGenDriver):
 
     name = "autogen, team"
     player = _InATeam
-    lacks = {Capability.DENIED_CALL: NOBODY_IS_ASKED, **NEVER, **NOT_YET}  # noqa: RUF012 - it is never changed
+    lacks = {Capability.DENIED_CALL: NOBODY_IS_ASKED, **NEVER}  # noqa: RUF012 - it is never changed
 
 
 class _OnTheUsersRuntime(_InATeam):
@@ -306,10 +306,10 @@ class TeamWithinATurnDriver(_AutoGenDriver):
     player = _AttachedWithinATurn
     lacks = {  # noqa: RUF012 - it is never changed
         **NEVER,
-        **NOT_YET,
         Capability.DENIED_CALL: NOBODY_IS_ASKED,
         Capability.RESUMED_RUN: "a team is stored between turns",
         Capability.STEERING: "a team takes no words within a turn",
+        Capability.OTHER_AGENTS_WORDS: "a team takes no words within a turn",
     }
 
 

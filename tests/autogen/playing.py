@@ -194,7 +194,9 @@ class AgentPlayer(Player):
             for each in self.agents.values():
                 await each.model_context.add_message(UserMessage(content=self.turn.steer, source="user"))
         if self.turn.overheard is not None:
-            await agent.model_context.add_message(UserMessage(content=self.turn.overheard, source="colleague"))
+            await agent.model_context.add_message(
+                UserMessage(content=self.turn.overheard, source=OTHER_AGENT[agent.name])
+            )
 
 
 def entries(messages: Sequence[LLMMessage]) -> Iterator[Entry]:

@@ -249,6 +249,7 @@ class ForgetfulContext(GuardedContext):
 class _Forgetting(_AcrossTurns):
     def wire(self, guard: RepeatGuardHandler, agent: Any) -> None:
         agent._model_context = ForgetfulContext(agent.model_context, guard._guard)
+        guard.attach(agent)  # the context learns who is who
 
 
 class ForgetfulDriver(AcrossTurnsDriver):

@@ -114,7 +114,9 @@ def _guard_one(holder: object, guard: AutoGenGuard, where: TeamContext) -> bool:
             context = context.inner  # the guard that was dumped with it, without its functions
         layer = GuardedContext(context, guard)
         replace_model_context(holder, layer)
-    layer.learn(agents=where.agents, humans=where.humans, handoffs=handoffs_of(holder), conditions=where.conditions)
+    handoffs = handoffs_of(holder)
+    agents = {*where.agents, *(handoffs.values() if handoffs else ())}  # an agent by itself knows those at least
+    layer.learn(agents=agents, humans=where.humans, handoffs=handoffs, conditions=where.conditions)
     if layer.has_condition and isinstance(holder, ChatAgent):
         stop_turns_of(holder, layer)
     return True

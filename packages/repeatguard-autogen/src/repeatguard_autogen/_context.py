@@ -53,6 +53,7 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         self._conversation: StoredConversation | None = None
         self._expects_input = False
         self._announced_stop: Stop | None = None
+        self._newest: LLMMessage | None = None  # the reminder that the request to come has to show
 
     def __getattr__(self, name: str) -> Any:
         # Only called for what this class does not have: a context of the user's may have more methods.
@@ -167,6 +168,8 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         if stop is not None:
             raise RepeatLoopError(stop)
         messages = await self._inner.get_messages()
+        if self._newest is not None and self._newest not in messages:  # the wrapped context shows a summary
+            messages = [*messages, self._newest]
         with self._guard.failing_open("a mark"):
             mark_guarded(messages, self._guard)
         return messages
@@ -202,9 +205,12 @@ class GuardedContext(ChatCompletionContext, Component[GuardedConfig]):
         conversation = self._conversation or await self._derived()
         self._conversation = None  # after an error it is derived again
         self._expects_input = False
+        self._newest = None
         due = conversation.pop_due() if message is None else conversation.add(message)
         if isinstance(due, Reminder):
-            await self._inner.add_message(as_message(due))
+            reminder = as_message(due)
+            await self._inner.add_message(reminder)
+            self._newest = reminder if message is None else None
         if due is not None:
             self._announce(due)
         self._conversation = conversation

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
@@ -65,10 +65,10 @@ def replace_model_context(agent: Any, context: ChatCompletionContext) -> None:
     agent._model_context = context  # noqa: SLF001 - see PRIVATE_NAMES
 
 
-def handoffs_of(agent: object) -> Collection[str] | None:
-    """Return the names of an agent's handoff tools; None if they are not known."""
+def handoffs_of(agent: object) -> Mapping[str, str] | None:
+    """Return the names of an agent's handoff tools, each with its target; None if they are not known."""
     handoffs = getattr(agent, "_handoffs", None)
-    return handoffs.keys() if isinstance(handoffs, Mapping) else None
+    return {name: each.target for name, each in handoffs.items()} if isinstance(handoffs, Mapping) else None
 
 
 def children(holder: object) -> Iterator[object]:
