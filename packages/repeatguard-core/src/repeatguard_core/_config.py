@@ -86,7 +86,7 @@ class RepeatGuardConfig(Settings, frozen=True, extra="forbid"):
             The configuration, checked like one built in Python.
 
         Raises:
-            FileNotFoundError: There is no such file.
+            FileNotFoundError: The file does not exist.
             OSError: It cannot be read.
             ValueError: The file is not TOML, has no such table, or a setting in it is
                 wrong (then it is pydantic's ``ValidationError``). The message names the file.

@@ -36,7 +36,7 @@ class Schedule:
 
     @property
     def last_count(self) -> int | None:
-        """The count beyond which nothing is ever due; None if there is no such count."""
+        """The count beyond which nothing is ever due; None if there is not one."""
         return self.thresholds[-1] if self.remind_every is None and self.stop_after is None else None
 
     def threshold_at(self, count: int) -> int | None:
@@ -74,7 +74,7 @@ class Policies:
     Args:
         general: What holds for a tool that no entry covers.
         entries: Patterns of tools, and what holds for them; the first that matches counts.
-        ignored_arguments: Patterns of tools, and the names of arguments to leave out beside those
+        ignored_arguments: Patterns of tools, and the names of arguments to leave out in addition to those
             of the entry.
 
     Attributes:
@@ -82,7 +82,7 @@ class Policies:
         entries: As above.
         schedules: All schedules, the general one first.
         last_count: The number of repetitions after which nothing is due for any tool until the
-            chain ends; None if there is no such number.
+            chain ends; None if there is not one.
     """
 
     def __init__(

@@ -206,7 +206,7 @@ class Lookback:
 
     Args:
         max_cycle_length: The length of the longest cycle that is looked for.
-        enough: The number of repetitions beyond which nothing is due; None if there is no such number.
+        enough: The number of repetitions beyond which nothing is due; None if there is not one.
 
     Attributes:
         calls: The calls that have been read, the newest first.

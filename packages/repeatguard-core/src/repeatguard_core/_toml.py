@@ -27,7 +27,7 @@ def read_table(file: Path, entry_keys: Collection[str]) -> object:
         entry_keys: The settings that an entry of ``tools`` can have.
 
     Raises:
-        FileNotFoundError: There is no such file.
+        FileNotFoundError: The file does not exist.
         OSError: It cannot be read.
         ValueError: It is not TOML, has no table of settings, or has settings in other places as well.
     """

@@ -22,8 +22,6 @@ class RepeatLoopError(CoreRepeatLoopError, AgentsException):
 
     Attributes:
         run_data: The run, as far as it came; None where there was none.
-
-    Fulfils X5.
     """
 
     def input_items(self) -> list[TResponseInputItem]:

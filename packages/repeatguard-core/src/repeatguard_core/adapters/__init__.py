@@ -6,10 +6,11 @@ a run, errors, announcements and the end of a run are worked out here.
 """
 
 from repeatguard_core._reminder import Decision
+from repeatguard_core.adapters._agents import AgentChains
 from repeatguard_core.adapters._guard import Guard, Insertion, insert
 from repeatguard_core.adapters._items import Item, Kind
 from repeatguard_core.adapters._memory import RunMemory
-from repeatguard_core.adapters._scanner import AgentChains, Placement, Scanner
+from repeatguard_core.adapters._scanner import Placement, Scanner
 from repeatguard_core.adapters._transcript import Transcript
 
 __all__ = [

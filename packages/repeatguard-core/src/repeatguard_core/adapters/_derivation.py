@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from repeatguard_core._calls import ToolCall
 from repeatguard_core._chain import RepeatChain
+from repeatguard_core.adapters._agents import AgentChains, NewChain
+from repeatguard_core.adapters._batch import calls_with_results
 from repeatguard_core.adapters._items import Item, Kind
-from repeatguard_core.adapters._scanner import AgentChains, NewChain, Scanner, calls_with_results
+from repeatguard_core.adapters._scanner import Scanner
 from repeatguard_core.adapters._transcript import AnyTranscript
 
 __all__ = ["derive", "newest_response"]

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from repeatguard_core.adapters._agents import NewChain
 from repeatguard_core.adapters._derivation import derive
 from repeatguard_core.adapters._items import Item, Kind
-from repeatguard_core.adapters._scanner import NewChain, Placement, Scanner
+from repeatguard_core.adapters._scanner import Placement, Scanner
 from repeatguard_core.adapters._transcript import AnyTranscript
 
 __all__ = ["RunMemory"]

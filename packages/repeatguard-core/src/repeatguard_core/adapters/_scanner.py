@@ -7,82 +7,18 @@ always has the same reminders at the same places.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from repeatguard_core._calls import ToolCall
 from repeatguard_core._chain import RepeatChain
 from repeatguard_core._reminder import Decision, Stop
+from repeatguard_core.adapters._agents import AgentChains
+from repeatguard_core.adapters._batch import Batch
 from repeatguard_core.adapters._items import Item, Kind
 from repeatguard_core.adapters._transcript import AnyTranscript
 
-__all__ = ["AgentChains", "Batch", "NewChain", "Placement", "Scanner", "calls_with_results"]
-
-NewChain: TypeAlias = Callable[[], RepeatChain]
-
-
-class AgentChains:
-    """A chain for each agent of a conversation, and what is held for an agent until it gets control back.
-
-    Calls belong to the agent that the conversation names, or else to the target of the last handoff
-    since new input. Before the first handoff they belong to nobody's name.
-
-    Args:
-        new_chain: Makes a chain with a count of zero.
-        first: The name of an agent, and its chain.
-
-    Attributes:
-        agent: The agent that the calls belong to now; None if the conversation does not name it.
-    """
-
-    def __init__(self, new_chain: NewChain, first: tuple[str | None, RepeatChain] | None = None) -> None:
-        self._new_chain = new_chain
-        self._chains: dict[str | None, RepeatChain] = {} if first is None else dict([first])
-        self._held: dict[str | None, Decision] = {}
-        self.agent: str | None = None
-
-    def __copy__(self) -> AgentChains:
-        """Return chains that stand where these do; each then goes its own way."""
-        other = AgentChains(self._new_chain)
-        other._chains = {agent: copy.copy(chain) for agent, chain in self._chains.items()}
-        other._held = dict(self._held)
-        other.agent = self.agent
-        return other
-
-    def chain_of(self, agent: str | None) -> RepeatChain:
-        """Return an agent's chain."""
-        chain = self._chains.get(agent)
-        if chain is None:
-            chain = self._chains[agent] = self._new_chain()
-        return chain
-
-    def reset(self) -> None:
-        """Start again, because there is new input."""
-        self._chains.clear()
-        self._held.clear()
-        self.agent = None
-
-    def hand_over(self, target: str, due: Decision | None) -> Decision | None:
-        """Let another agent take over.
-
-        Args:
-            target: Its name. If it is empty, the conversation still belongs to the agent before.
-            due: What has fallen due for the agent before. It is held for that agent.
-
-        Returns:
-            What was held for the agent that takes over.
-        """
-        if due is not None:
-            self._held[self.agent] = due
-        if not target:
-            return None
-        self.agent = target
-        return self.release(target)
-
-    def release(self, agent: str | None) -> Decision | None:
-        """Return what is held for an agent, and hold it no longer."""
-        return self._held.pop(agent, None)
+__all__ = ["Placement", "Scanner"]
 
 
 class Placement(NamedTuple):
@@ -101,104 +37,6 @@ class Placement(NamedTuple):
     checkpoint: Callable[[], str]
     is_there: bool = False
     is_given: bool = False
-
-
-class Batch:
-    """The calls of one response, and what has been answered to them so far.
-
-    Attributes:
-        agent: The name of the agent that made the calls, if the conversation names it.
-        hands_off_to: The name of the agent that takes over with its results.
-        has_answers: Whether the application has answered one of the calls.
-        last_call: The index of the message with the last of its calls that is in sight.
-        last_result: The same of its results.
-    """
-
-    def __init__(self) -> None:
-        self.agent: str | None = None
-        self.hands_off_to: str | None = None
-        self.has_answers = False
-        self.last_call = self.last_result = -1
-        self._calls: list[Item] = []
-        self._results: list[Item] = []
-        self._waiting: dict[str | None, int] = {}  # how many results are missing, by the id of their calls
-
-    def __copy__(self) -> Batch:
-        """Return a batch of the same calls and results, which are out of sight now."""
-        other = Batch()
-        other.agent, other.hands_off_to = self.agent, self.hands_off_to
-        other._calls, other._results = list(self._calls), list(self._results)
-        other._waiting, other.has_answers = dict(self._waiting), self.has_answers
-        return other
-
-    def __bool__(self) -> bool:
-        """Return whether there are calls or results in it."""
-        return bool(self._calls or self._results)
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a result is still missing."""
-        return bool(self._waiting)
-
-    def add_call(self, item: Item, index: int) -> None:
-        """Add a call."""
-        self.agent = item.agent or self.agent
-        self.last_call = index
-        self._calls.append(item)
-        if item.awaits_result:
-            self._waiting[item.call_id] = self._waiting.get(item.call_id, 0) + 1
-
-    def add_result(self, item: Item, index: int) -> None:
-        """Add a result. One that nothing waits for came with the response, from a tool that the provider runs."""
-        self.last_result = index
-        self._results.append(item)
-        missing = self._waiting.pop(item.call_id, 0)
-        if missing:
-            self.has_answers = True
-        if missing > 1:
-            self._waiting[item.call_id] = missing - 1
-        if item.hands_off_to is not None:
-            self.hands_off_to = item.hands_off_to
-
-    def calls(self, chain: RepeatChain) -> list[ToolCall]:
-        """List the calls, with their results where these are compared. The call that hands over is left out."""
-        return calls_with_results(self._calls, self._results, chain)
-
-
-def calls_with_results(calls: Sequence[Item], results: Sequence[Item], chain: RepeatChain) -> list[ToolCall]:
-    """List calls for a chain, with their results where it compares these.
-
-    Calls with one id take the results with that id in order. The call that hands over is left out.
-
-    Args:
-        calls: The calls of a response.
-        results: What came after them.
-        chain: The chain that they are for.
-    """
-    made = [item.call for item in calls if item.call is not None]
-    if not any(chain.compares_results(call.name) for call in made) and not any(map(_hands_off, results)):
-        return made
-    answered = zip(made, _results_of(calls, results), strict=True)
-    return [_with_result(call, answer, chain) for call, answer in answered if not _hands_off(answer)]
-
-
-def _hands_off(answer: Item | None) -> bool:
-    return answer is not None and answer.hands_off_to is not None
-
-
-def _results_of(calls: Sequence[Item], results: Sequence[Item]) -> list[Item | None]:
-    by_id: dict[str | None, list[Item]] = {}
-    for result in results:
-        by_id.setdefault(result.call_id, []).append(result)
-    queues = {call_id: iter(answers) for call_id, answers in by_id.items()}
-    return [next(queues.get(call.call_id, iter(())), None) for call in calls]
-
-
-def _with_result(call: ToolCall, answer: Item | None, chain: RepeatChain) -> ToolCall:
-    if answer is None or answer.result is None or not chain.compares_results(call.name):
-        return call
-    result = answer.result() if callable(answer.result) else answer.result
-    return call if result is None else replace(call, result=result)
 
 
 class Scanner:
