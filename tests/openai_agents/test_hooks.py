@@ -9,10 +9,11 @@ import asyncio
 import copy
 import gc
 import inspect
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from agents import Agent, AgentHooks, RunConfig, RunHooks, Runner
+from agents import Agent, AgentHooks, ModelResponse, RunConfig, RunContextWrapper, RunHooks, Runner, Usage
 from repeatguard_core.adapters import RunMemory
 from repeatguard_openai_agents import RepeatGuardConfig, RepeatGuardHooks
 
@@ -213,3 +214,18 @@ async def test_many_runs_at_once_leave_nothing_behind() -> None:
     assert {len(reminders(model.requests[-1])) for model in models} == {1}
     gc.collect()
     assert not [held for held in gc.get_objects() if isinstance(held, RunMemory)]
+
+
+@pytest.mark.rules("S1", "S3")
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda context: pickle.loads(pickle.dumps(context))])  # noqa: S301 - its own data
+async def test_a_run_s_context_can_be_copied_as_without_the_guard(duplicate: Any) -> None:
+    """Also if a function of the guard's cannot be, and what the guard remembers is of no use elsewhere."""
+    context: RunContextWrapper[Any] = RunContextWrapper({"job": 7})
+    guard = RepeatGuardHooks(on_reminder=lambda _: None)
+    items: list[Any] = [{"role": "user", "content": "go"}]
+    await guard.on_llm_start(context, Agent(name="agent"), None, items)
+    await guard.on_llm_end(context, Agent(name="agent"), ModelResponse([call("get_status")], Usage(), None))
+    other = duplicate(context)
+    assert other.context == {"job": 7}
+    await guard.on_llm_start(other, Agent(name="agent"), None, items)
+    assert items == [{"role": "user", "content": "go"}]

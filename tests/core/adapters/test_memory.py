@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -338,6 +340,20 @@ def test_a_handoff_that_the_server_keeps() -> None:
 def other_call(number: int) -> Item:
     """Make a call with other arguments."""
     return call(number, '{"job": "2"}')
+
+
+@pytest.mark.rules("D12")
+def test_a_copy_of_a_memory_goes_its_own_way() -> None:
+    """As two runs do that go on from the same state; pickled, it is empty."""
+    run = started()
+    memory = run.memory
+    for other in (copy.copy(memory), copy.deepcopy(memory)):
+        run.memory = other
+        run.respond(call(2))
+        assert run.request(result(2)) == [(1, 2)]
+    run.memory = pickle.loads(pickle.dumps(memory))  # noqa: S301 - its own data
+    run.respond(call(2))
+    assert run.request(result(2)) == []
 
 
 kinds = st.sampled_from(["call", "call", "other call", "search", "thought"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -53,10 +52,10 @@ class _Guard(Guard):
         A run and its handoffs share one context object, and its memory ends with it. A run that is
         resumed from a state has a copy of that object, and goes on with a memory of its own.
         """
-        owner, memory = getattr(context, self._attribute, (None, RunMemory()))
-        if owner is None or owner() is not context:
+        owner, memory = getattr(context, self._attribute, (0, RunMemory()))
+        if owner != id(context):
             memory = copy.copy(memory)
-            setattr(context, self._attribute, (weakref.ref(context), memory))
+            setattr(context, self._attribute, (id(context), memory))
         return memory
 
     def announce(self, decision: Decision) -> None:

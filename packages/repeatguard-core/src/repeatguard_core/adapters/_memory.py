@@ -7,7 +7,9 @@ this could be dropped at any moment without changing a request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from repeatguard_core.adapters._agents import NewChain
@@ -73,6 +75,20 @@ class RunMemory:
         self._length = self._next_length = 0
         self._given: list[_Given] = []
         self._placed: list[_Given] = []
+
+    def __copy__(self) -> RunMemory:
+        """Return a memory of the same; each then goes its own way."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __deepcopy__(self, _: object) -> RunMemory:
+        """Return a copy. Nothing that it holds is ever changed."""
+        return copy.copy(self)
+
+    def __reduce__(self) -> tuple[Callable[[], RunMemory], tuple[()]]:
+        """Pickle it as an empty one, so that what a framework keeps it in can be pickled as without it."""
+        return partial(RunMemory, is_one_run=self._is_one_run), ()
 
     def note_response(self, response: AnyTranscript) -> None:
         """Note what the model has responded. To be called after each response.
