@@ -216,8 +216,14 @@ async def test_many_runs_at_once_leave_nothing_behind() -> None:
     assert not [held for held in gc.get_objects() if isinstance(held, RunMemory)]
 
 
+def pickled(context: RunContextWrapper[Any]) -> RunContextWrapper[Any]:
+    """Store a context and load it again."""
+    loaded: RunContextWrapper[Any] = pickle.loads(pickle.dumps(context))  # noqa: S301 - its own data
+    return loaded
+
+
 @pytest.mark.rules("S1", "S3")
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda context: pickle.loads(pickle.dumps(context))])  # noqa: S301 - its own data
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, pickled])
 async def test_a_run_s_context_can_be_copied_as_without_the_guard(duplicate: Any) -> None:
     """Also if a function of the guard's cannot be, and what the guard remembers is of no use elsewhere."""
     context: RunContextWrapper[Any] = RunContextWrapper({"job": 7})
