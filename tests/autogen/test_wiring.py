@@ -353,3 +353,18 @@ async def test_a_client_of_another_guard_minds_its_own_settings() -> None:
     for number in range(5):
         await agent.run(task=None if number else "go")
     assert counts(client) == [0, 0, 0, 1, 1]
+
+
+@pytest.mark.rules("D11", "D12")
+@pytest.mark.parametrize("is_in_a_team", [False, True])
+async def test_whoever_is_handed_over_to_is_an_agent_unless_a_team_says_otherwise(is_in_a_team: bool) -> None:  # noqa: FBT001
+    """A team knows its members, so words of anybody else are new input there."""
+    guard = RepeatGuardHandler(RepeatGuardConfig(thresholds=(2,)))
+    client = repeating(3)
+    agent = agent_with(client, handoffs=["customer"])
+    guard.attach(RoundRobinGroupChat([agent]) if is_in_a_team else agent)
+    await agent.run(task="go")
+    await agent.model_context.add_message(UserMessage(content="look again", source="customer"))
+    await agent.run()
+    await agent.run()
+    assert counts(client) == [0, 0, 0 if is_in_a_team else 1]

@@ -115,7 +115,9 @@ def _guard_one(holder: object, guard: AutoGenGuard, where: TeamContext) -> bool:
         layer = GuardedContext(context, guard)
         replace_model_context(holder, layer)
     handoffs = handoffs_of(holder)
-    agents = {*where.agents, *(handoffs.values() if handoffs else ())}  # an agent by itself knows those at least
+    # In a team it is known who is an agent. By itself, an agent knows at least those that it can hand over to.
+    targets = handoffs.values() if handoffs is not None and where.conditions is None else ()
+    agents = {*where.agents, *targets}
     layer.learn(agents=agents, humans=where.humans, handoffs=handoffs, conditions=where.conditions)
     if layer.has_condition and isinstance(holder, ChatAgent):
         stop_turns_of(holder, layer)
